@@ -65,7 +65,8 @@ struct Diagnostic {
   std::vector<Fix> fixes;
 };
 
-/// Collects; sorted by place when rendered; at most `limit` errors are kept.
+/// Collects; sorted by place when rendered; at most `limit` errors are kept. A returned reference to an error beyond the
+/// limit lives until the next such error.
 class Diagnostics {
  public:
   explicit Diagnostics(Sources& s) : sources_(s) {}
@@ -82,6 +83,7 @@ class Diagnostics {
   Sources& sources_;
   std::vector<std::unique_ptr<Diagnostic>> all_;
   size_t errors_ = 0;
+  std::unique_ptr<Diagnostic> overflow_;  // the last error beyond the limit
 };
 
 /// rustc-like text with carets, secondary labels, notes and help lines. Colours with ANSI if `colour`.
