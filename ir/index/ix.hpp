@@ -4,7 +4,7 @@
 // where an atom is a variable, floor division, floor remainder, min, max, a select, or a product of sizes. `//` and `%`
 // floor, whatever the signs. A `Cond` is a Boolean combination of `ix >= 0` and `ix == 0`. Both are immutable values,
 // kept in a canonical form (terms sorted, constants folded), so structural equality finds `t + 1 - 1 == t`; equality of
-// meaning is a question for `index/solve.hpp`.
+// meaning is a question for `index/solve.hpp`. Constants that leave 64 bits throw std::overflow_error.
 #pragma once
 
 #include <cstdint>
@@ -117,8 +117,9 @@ class Cond {
   friend bool operator==(const Cond& a, const Cond& b);
 
  private:
+  friend struct CondNode;
   explicit Cond(std::shared_ptr<const CondNode> n) : n_(std::move(n)) {}
-  std::shared_ptr<const CondNode> n_;
+  std::shared_ptr<const CondNode> n_;  // null is true
 };
 
 }  // namespace tempo
