@@ -1,6 +1,7 @@
 // Raw isl bridges, for the scheduler and the solver alone: RAII handles that mirror give/take/keep, and the translation
 // between Ix/Cond and isl sets. In a set, `vars` are the set dims in order (tuple id `tuple` when given); every other
-// variable is an isl parameter.
+// variable is an isl parameter. A null result of isl throws SolveBudget (quota) or InternalError; what is not affine throws
+// NotAffine.
 #pragma once
 
 #include <isl/aff.h>
@@ -58,6 +59,8 @@ Set toSet(isl_ctx* ctx, const std::string& tuple, const std::vector<Sym>& vars, 
 /// { from[fromVars] -> to[toExprs] : c }
 Map toMap(isl_ctx* ctx, const std::string& from, const std::vector<Sym>& fromVars, const Cond& c, const std::string& to,
           const std::vector<Ix>& toExprs);
+/// { tuple[vars] -> x : given }
+PwAff toPwAff(isl_ctx* ctx, const std::string& tuple, const std::vector<Sym>& vars, const Cond& given, const Ix& x);
 /// Inverse of toSet; `vars` name the set dims.
 Cond fromSet(isl_set* keep, const std::vector<Sym>& vars);
 /// Inverse of a piecewise affine expression on the space of `vars`.

@@ -33,7 +33,7 @@ class Solver {
   /// An assignment of every variable in `c` that satisfies it, smallest lexicographically in the order `prefer` first and
   /// then by name (so counterexamples are small); nullopt if there is none.
   std::optional<Env> find(const Cond& c, const std::vector<Sym>& prefer = {});
-  bool satisfiable(const Cond& c) { return find(c).has_value(); }
+  bool satisfiable(const Cond& c);
   /// a => b for all integers.
   bool implies(const Cond& a, const Cond& b) { return !satisfiable(a && !b); }
   bool equal(const Ix& a, const Ix& b, const Cond& given) { return !satisfiable(given && Cond::ne(a, b)); }
