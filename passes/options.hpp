@@ -6,6 +6,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "index/ix.hpp"
+
 namespace tempo {
 
 /// What passes need to know of a machine; filled by the driver.
@@ -20,6 +22,7 @@ struct PassOptions {
   std::set<std::string> off;                  // "recur" for --no-recur; "all" switches every pass off
   std::map<std::string, std::string> force;   // "store.v" -> "ring", "tile.t" -> "4"
   Machine machine;
+  Env sizes;                                  // this run's sizes: used only where a pass specialises one, which it records
   bool verifyEach = false;                    // run the SDG verifier after every pass
   bool isOn(const std::string& pass) const { return !off.count("all") && !off.count(pass); }
 };

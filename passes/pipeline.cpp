@@ -1,7 +1,10 @@
 #include "pipeline.hpp"
 
 #include "place/place.hpp"
+#include "recur/recur.hpp"
+#include "remat/remat.hpp"
 #include "schedule/schedule.hpp"
+#include "simplify/simplify.hpp"
 #include "store/store.hpp"
 
 namespace tempo {
@@ -37,16 +40,23 @@ std::vector<std::vector<Ix>> effectElements(const Graph& g, Solver& solver) {
 }  // namespace
 
 const std::vector<std::string>& passNames() {
-  static const std::vector<std::string> names = {"schedule", "place", "store"};
+  static const std::vector<std::string> names = {"simplify", "remat", "recur", "schedule", "place", "store"};
   return names;
 }
 
 Plan makePlan(Graph g, Solver& solver, const PassOptions& options, const StageHook& hook) {
+  Plan plan;
   auto done = [&](const std::string& pass) {
+    if (options.verifyEach) verify(plan.graph);
     if (hook) hook(pass);
   };
-  Plan plan;
-  plan.graph = std::move(g);
+  plan.graph = simplify(std::move(g), solver, options);
+  done("simplify");
+  plan.graph = remat(std::move(plan.graph), solver, options, plan.log);
+  done("remat");
+  plan.graph = recur(std::move(plan.graph), options, plan.log);
+  removeDead(plan.graph);
+  done("recur");
   Tree tree = schedule(plan.graph, solver, options);
   done("schedule");
   plan.root = place(plan.graph, std::move(tree), options, plan.log);
