@@ -196,7 +196,7 @@ def write(folder, cases):
     lines = []
     for case in cases:
         name, sample, (rtol, atol), settings, _, _ = case
-        np.savez(os.path.join(folder, name + ".npz"), **members(case))
+        np.savez_compressed(os.path.join(folder, name + ".npz"), **members(case))
         lines.append(" ".join([name, sample, repr(rtol), repr(atol)] + [f"{k}={v}" for k, v in settings.items()]))
     with open(os.path.join(folder, "manifest.txt"), "w") as h:
         h.write("# name sample rtol atol settings; written by generate.py\n" + "\n".join(lines) + "\n")

@@ -1,0 +1,12 @@
+# Samples and documentation, run as a user runs them.
+tempo_test(samples tempo_driver)
+
+find_package(Python3 COMPONENTS Interpreter QUIET)
+if(Python3_FOUND)
+  execute_process(COMMAND ${Python3_EXECUTABLE} -c "import numpy" RESULT_VARIABLE NO_NUMPY OUTPUT_QUIET ERROR_QUIET)
+  if(NO_NUMPY EQUAL 0)
+    add_test(NAME reference_is_current
+             COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/reference/generate.py --check
+                     ${CMAKE_CURRENT_SOURCE_DIR}/reference/expected)
+  endif()
+endif()
