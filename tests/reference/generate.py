@@ -3,8 +3,8 @@
     python3 generate.py OUTDIR            writes OUTDIR/manifest.txt and one .npz a case
     python3 generate.py --check OUTDIR    recomputes and compares with what is there; exit 1 on a difference
 
-The manifest has one line a case: name, sample, rtol, atol, `size=value` settings. A case's file has its inputs as `in.NAME`
-and its outputs as `out.NAME`; a case `shipped` has no inputs: the sample runs on its own data.
+The manifest has one line a case: name, sample, rtol, atol, `size=value` settings, members. A case's file has its inputs as
+members `in.NAME` and its outputs as `out.NAME`; a case `shipped` has no inputs: the sample runs on its own data.
 """
 
 import csv
@@ -197,9 +197,10 @@ def write(folder, cases):
     for case in cases:
         name, sample, (rtol, atol), settings, _, _ = case
         np.savez_compressed(os.path.join(folder, name + ".npz"), **members(case))
-        lines.append(" ".join([name, sample, repr(rtol), repr(atol)] + [f"{k}={v}" for k, v in settings.items()]))
+        lines.append(" ".join([name, sample, repr(rtol), repr(atol)] + [f"{k}={v}" for k, v in settings.items()]
+                              + list(members(case))))
     with open(os.path.join(folder, "manifest.txt"), "w") as h:
-        h.write("# name sample rtol atol settings; written by generate.py\n" + "\n".join(lines) + "\n")
+        h.write("# name sample rtol atol settings members; written by generate.py\n" + "\n".join(lines) + "\n")
 
 
 def check(folder, cases):

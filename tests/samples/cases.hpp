@@ -21,7 +21,6 @@ struct Case {
 
 /// In the order of the manifest. Throws std::runtime_error on a line that makes no sense.
 std::vector<Case> readCases();
-/// Names and values of `size=value`, `rtol` and so on are as in the manifest; members are found in the npz itself.
 CompileOptions optionsOf(const Case& c);
 std::string samplePath(const Case& c);
 
