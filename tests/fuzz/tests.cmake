@@ -1,0 +1,8 @@
+if(TARGET tempo_driver)
+  add_executable(tempo_fuzz fuzz/main.cpp fuzz/generate.cpp)
+  target_include_directories(tempo_fuzz PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
+  target_link_libraries(tempo_fuzz PRIVATE tempo_driver)
+  add_test(NAME fuzz.all_passes COMMAND tempo_fuzz 0 300)
+  add_test(NAME fuzz.each_pass_off COMMAND tempo_fuzz 1000 25 --off each)
+  add_test(NAME fuzz.no_passes COMMAND tempo_fuzz 2000 60 --off all)
+endif()
