@@ -38,7 +38,7 @@ struct Arg {
   Span span;
 };
 
-/// One `over` item: a dim, with a sub-range if `lo` is set: `over = t in 0 : T-1`.
+/// One `over` item: a dim, with a sub-range if `lo` is set: `over = t in 0 : T-1`. `hi` is null if `lo` names a range.
 struct OverItem {
   Name dim;
   ExprPtr lo, hi;
@@ -53,16 +53,16 @@ struct Expr {
     Unary,          // text: "-" "not"; args[0]
     Binary,         // text: + - * / // % ** @ == != < <= > >= and or; args[0..1]
     If,             // args: condition, then, else
-    Call,           // args[0] callee; callArgs
+    Call,           // args[0] callee; callArgs, over; a Range may be the value of an argument
     Index,          // args[0] base; indices, axisIndices (after `;`), hasSemicolon
     Member,         // args[0] base; text
     Tuple,          // args
-    List,           // args; or a comprehension `[e for x in list]`: bindings
+    List,           // args; or a comprehension `[e for x in list]`: args[0] is e, binders[0] has var x and lo = list
     Comprehension,  // text: sum max min prod mean all any argmax softmax stack; binders; args[0] body
     Block,          // fn body: statements then args[0]
     Range,          // lo : hi : step as a value (let); args 2 or 3
   };
-  struct Binder {   // s in lo : hi
+  struct Binder {   // s in lo : hi; hi is null in `s in window`, where lo names a dim or a range
     Name var;
     ExprPtr lo, hi, step;
   };
@@ -138,18 +138,19 @@ struct Stmt {
     Let,        // names (one or more), value
     Equation,   // targets (one, or several for a tuple), type, value, when | otherwise
     Next,       // names = dims; targets[0]; value: `next(i, e) p = ...`
-    Output,     // targets with indices as in an equation; text: file of `to`
+    Output,     // targets with indices as in an equation; text: file of `to`, which has one target
     Report,     // every (count, dim in text), reportItems, when
     Print,      // reportItems, when
     Assert,     // value, text (message), when
     Save,       // names, every
-    Use,        // text: module or file; name: alias; names: several modules `use nn, optim`
+    Use,        // text: module or file; name: alias, empty if none; value: the String of a file, null for a module.
+                // `use nn, optim` is one Stmt each
     Fn,         // name, dimParams, params, value (Block for braces), doc
     Module,     // name, dimParams, params, body, doc
     Param,      // `param w : f32[..] = init`: name, type, value
     Extern,     // recognised, not in this language version
     For,        // `for x in list { ... }` in module bodies: name, value, body
-    Test,       // `## test` directive: text; directives live in comments, one Stmt each
+    Test,       // `##` at the start of a line: text is what follows it, trimmed; one Stmt each, in order of place
   };
   Kind kind;
   Span span;
