@@ -115,14 +115,16 @@ class ValueReader {
   std::optional<size_t> leafDepth_;
 };
 
-/// `T=4 x=[1, 2]`: lists and values of names that are not numbers are inputs, numbers are settings.
-bool parseBindings(const std::string& text, std::map<std::string, std::string>* settings, std::map<std::string, Array>* inputs) {
+/// `T=4 x=[1, 2]`: lists are inputs (where there can be any), everything else is a setting.
+bool parseBindings(const std::string& text, std::map<std::string, std::string>* settings,
+                   std::map<std::string, Array>* inputs = nullptr, std::vector<std::string>* order = nullptr) {
   for (const std::string& item : split(text, ' ')) {
     const size_t equals = item.find('=');
     if (equals == std::string::npos || equals == 0 || equals + 1 == item.size()) return false;
     const std::string name = item.substr(0, equals), value = item.substr(equals + 1);
     if (value[0] != '[') {
       (*settings)[name] = value;
+      if (order) order->push_back(name);
       continue;
     }
     if (!inputs || !parseValue(value, &(*inputs)[name])) return false;
@@ -155,7 +157,7 @@ std::optional<std::string> parseComparands(const std::string& text, Directive* d
 std::optional<std::string> parseGroups(const std::string& text, Directive* d) {
   for (const std::string& group : split(text, ',')) {
     std::map<std::string, std::string> settings;
-    if (!parseBindings(group, &settings, nullptr)) return "`" + group + "` is not a list of NAME=NUMBER";
+    if (!parseBindings(group, &settings)) return "`" + group + "` is not a list of NAME=NUMBER";
     d->settings.push_back(std::move(settings));
   }
   if (d->settings.empty()) d->settings.emplace_back();
@@ -167,7 +169,7 @@ std::optional<std::string> parseOne(const std::string& word, const std::string& 
   if (word == "test") {
     d->kind = Directive::Kind::Test;
     d->settings.emplace_back();
-    if (!parseBindings(head, &d->settings[0], &d->inputs)) return "`" + head + "` is not a list of NAME=VALUE";
+    if (!parseBindings(head, &d->settings[0], &d->inputs, &d->order)) return "`" + head + "` is not a list of NAME=VALUE";
     return parseComparands(tail, d);
   }
   if (word == "error") {

@@ -5,8 +5,10 @@
 //     Runs the program with these sizes, options and inputs, and compares. Left of `==` stands an expression over the
 //     program's names; right of it a value: a number, true, false, nan, inf, or nested lists of them. Several comparisons are
 //     separated by `;`. Agreement is |a - b| <= r * (1 + |b|) with r = 1e-5, or as given: `y == [0.5] ~ 1e-3`. Shapes must be
-//     the same. A file without outputs (a module) is tested the same way: `## test : softmax([1, 2]) == [0.26894, 0.73106]`.
-//     Lists in the expression are tensors; a list after `name =` inside a call stays a list.
+//     the same. Lists in the expression are tensors; a list after `name =` inside a call stays a list.
+//     A module is tested the same way: `## test : softmax([1, 2]) == [0.26894, 0.73106]`. What it does not declare is made
+//     for the test: a number `T=5` is a dim `t` of that size, a list `x=[...]` an input over those dims, in the order given,
+//     whose sizes lead its shape.
 //
 //   ## error E0301 : y[t] = x[t-1]
 //     The program with these statements (separated by `;`) in place of those that define the same names has this error.
@@ -41,6 +43,7 @@ struct Directive {
   int line = 0;
   std::string text;                                          // as written, for messages
   std::vector<std::map<std::string, std::string>> settings;  // Compiles: one per group; else one
+  std::vector<std::string> order;                            // names of settings, as written
   std::map<std::string, Array> inputs;                       // f64
   std::vector<Comparand> comparands;                         // Test
   std::string code, snippet;                                 // Error

@@ -67,9 +67,52 @@ std::string hoistLists(const std::string& expression, Trial* t) {
 
 std::string outputName(size_t i) { return "test_value" + std::to_string(i); }
 
-Trial trialOf(const std::string& text, const Directive& d) {
+/// Sizes, options, dims and inputs a file declares.
+std::set<std::string> declaredNames(const std::string& path, const std::string& text) {
+  Sources sources;
+  Diagnostics ignored(sources);
+  const ast::File file = parseSource(sources.addFile(path, text), ignored);
+  std::set<std::string> names;
+  for (const auto& s : file.stmts) {
+    for (const auto& d : s->dims) names.insert({d.dim.text, d.size.text});
+    for (const auto& z : s->sizeDecls) names.insert(z.name.text);
+    for (const auto& i : s->inputItems) names.insert(i.name.text);
+    if (s->kind == ast::Stmt::Kind::Option) names.insert(s->name.text);
+  }
+  return names;
+}
+
+std::string lowered(std::string s) {
+  for (char& c : s) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return s;
+}
+
+/// Declares the dims and inputs of a directive that the file does not have.
+void declareMissing(const Directive& d, const std::set<std::string>& declared, Trial* t) {
+  std::vector<std::pair<std::string, int64_t>> dims;
+  for (const std::string& name : d.order) {
+    if (declared.count(name)) continue;
+    dims.emplace_back(lowered(name), std::atoll(d.settings[0].at(name).c_str()));
+    t->text += "dim " + lowered(name) + " : " + name + "\n";
+  }
+  for (const auto& [name, array] : d.inputs) {
+    if (declared.count(name)) continue;
+    std::string over, shape;
+    size_t axis = 0;
+    for (const auto& [dim, size] : dims) {
+      if (axis >= array.shape.size() || array.shape[axis] != size) continue;
+      over += (over.empty() ? "" : ", ") + dim;
+      ++axis;
+    }
+    for (; axis < array.shape.size(); ++axis) shape += (shape.empty() ? "" : ", ") + std::to_string(array.shape[axis]);
+    t->text += "input " + name + (over.empty() ? "" : "[" + over + "]") + " : f32" + (shape.empty() ? "" : "[" + shape + "]") + "\n";
+  }
+}
+
+Trial trialOf(const std::string& text, const Directive& d, const std::set<std::string>& declared) {
   Trial t;
   t.text = text + "\n";
+  declareMissing(d, declared, &t);
   for (size_t i = 0; i < d.comparands.size(); ++i) {
     const std::string value = hoistLists(d.comparands[i].expression, &t);
     t.text += outputName(i) + " = " + value + "\noutput " + outputName(i) + "\n";
@@ -129,6 +172,7 @@ class Runner {
   Runner(const Command& c, std::string text, CompileOptions options)
       : command_(c), text_(std::move(text)), options_(std::move(options)) {
     options_.keepEffects = false;
+    declared_ = declaredNames(command_.file, text_);
   }
 
   std::optional<std::string> run(const Directive& d) {
@@ -143,7 +187,7 @@ class Runner {
 
  private:
   std::optional<std::string> test(const Directive& d) {
-    const Trial t = trialOf(text_, d);
+    const Trial t = trialOf(text_, d, declared_);
     CompileOptions options = options_;
     options.onlyOutputs = t.outputs;
     for (const auto& [name, value] : d.settings[0]) options.settings[name] = value;
@@ -250,6 +294,7 @@ class Runner {
   const Command& command_;
   std::string text_;
   CompileOptions options_;
+  std::set<std::string> declared_;
 };
 
 }  // namespace
