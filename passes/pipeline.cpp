@@ -54,7 +54,7 @@ Plan makePlan(Graph g, Solver& solver, const PassOptions& options, const StageHo
   done("simplify");
   plan.graph = remat(std::move(plan.graph), solver, options, plan.log);
   done("remat");
-  plan.graph = recur(std::move(plan.graph), options, plan.log);
+  plan.graph = recur(std::move(plan.graph), solver, options, plan.log);
   removeDead(plan.graph);
   done("recur");
   Tree tree = schedule(plan.graph, solver, options);

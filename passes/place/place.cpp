@@ -24,10 +24,16 @@ class Placer {
 
   Tree run(Tree root) {
     root.children = block(std::move(root.children));
+    nameKernels(root);
     return root;
   }
 
  private:
+  void nameKernels(Tree& t) {
+    if (t.kind == Tree::Kind::Kernel) t.name = kernelName(t);
+    for (Tree& c : t.children) nameKernels(c);
+  }
+
   std::vector<Tree> block(std::vector<Tree> in) {
     std::vector<Tree> out;
     for (Tree& t : in) {
@@ -37,8 +43,6 @@ class Placer {
       else
         out.push_back(std::move(placed));
     }
-    for (Tree& t : out)
-      if (t.kind == Tree::Kind::Kernel && t.name.empty()) t.name = kernelName(t);
     return out;
   }
 

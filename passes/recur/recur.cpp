@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "simplify/simplify.hpp"
 #include "specialise.hpp"
 
 namespace tempo {
@@ -112,7 +113,8 @@ std::optional<Motion> findMotion(const Node& n, const Piece& p) {
 
 class Recur {
  public:
-  Recur(Graph& g, const PassOptions& o, std::vector<Decision>& log) : g_(g), options_(o), log_(log) {}
+  Recur(Graph& g, Solver& solver, const PassOptions& o, std::vector<Decision>& log)
+      : g_(g), solver_(solver), options_(o), log_(log) {}
 
   void run() {
     size_t count = g_.nodes().size();
@@ -194,19 +196,17 @@ class Recur {
     Cond carries = piece.where.subst({{t, previous}}) &&
                    (growing ? Cond::ge(oldNewest, m.fixed) : Cond::lt(oldNewest, m.fixed));
     Piece first = piece, next = piece;
-    first.where = piece.where && !carries;
-    next.where = piece.where && carries;
     next.body = Body{};
     next.body.kind = Body::Kind::Map;
     const Node& like = g_.at(target);
     Node shape = like;
     ExprPtr carry = ex::read(target, wide, at(shape, m.dim, previous), piece.loc);
     if (m.factor) carry = ex::op(Op::Mul, {as(wide, m.factor), carry}, piece.loc);
-    ExprPtr fresh = ex::subst(as(wide, element(id, piece.body, m.rvar, m.newest, next.where)), axes);
+    ExprPtr fresh = ex::subst(as(wide, element(id, piece.body, m.rvar, m.newest, solver_.simplify(piece.where && carries, g_.context()))), axes);
     next.body.value = ex::op(*info(piece.body.reduce).combine, growing ? std::vector<ExprPtr>{carry, fresh}
                                                                        : std::vector<ExprPtr>{fresh, carry}, piece.loc);
     if (target != id) rename(first.body, axes, wide);
-    g_.at(target).pieces = {first, next};
+    g_.at(target).pieces = split(std::move(next), std::move(first), carries, piece.where);
     if (target != id) readFrom(id, target, piece);
     log_.push_back({"recur", g_.at(id).name, growing ? "growing range: one step from t - 1" : "shrinking range: one step from t + 1"});
   }
@@ -259,12 +259,10 @@ class Recur {
       NodeId p = sibling(id, suffix, wide, axes);
       Piece first, next;
       first.loc = next.loc = piece.loc;
-      first.where = where && starts;
       first.body.value = termAt(axes);
-      next.where = where && !starts;
       ExprPtr carry = ex::read(p, wide, at(Node(g_.at(p)), m.dim, from), piece.loc);
       next.body.value = ex::op(combine, {carry, termAt(axes)}, piece.loc);
-      g_.at(p).pieces = {first, next};
+      g_.at(p).pieces = split(std::move(first), std::move(next), starts, where);
       return p;
     };
     // Prefixes run forwards within a block, suffixes backwards; a suffix is needed only of complete blocks.
@@ -272,27 +270,39 @@ class Recur {
     NodeId prefix = node(".prefix", Ix(t) - Ix(1), Cond::eq0(block), piece.where);
     NodeId suffix = node(".suffix", Ix(t) + Ix(1), Cond::eq(block, w - Ix(1)), piece.where && piece.where.subst({{t, last + Ix(1)}}));
     Ix low = Ix(t) - w + Ix(1);
-    Piece whole = piece, split = piece;
-    whole.body = split.body = Body{};
+    Piece whole = piece, both = piece;
+    whole.body = both.body = Body{};
     ExprPtr p = ex::read(prefix, wide, at(shape, m.dim, Ix(t)), piece.loc);
     whole.body.value = as(shape.dtype, p);
-    split.body.value = as(shape.dtype, ex::op(combine, {ex::read(suffix, wide, at(shape, m.dim, low), piece.loc), p}, piece.loc));
+    both.body.value = as(shape.dtype, ex::op(combine, {ex::read(suffix, wide, at(shape, m.dim, low), piece.loc), p}, piece.loc));
     Cond needsSuffix = Cond::gt(low, Ix(0)) && !Cond::eq0(Ix::mod(low, w));
-    whole.where = piece.where && !needsSuffix;
-    split.where = piece.where && needsSuffix;
-    g_.at(id).pieces = {whole, split};
+    g_.at(id).pieces = split(std::move(both), std::move(whole), needsSuffix, piece.where);
     log_.push_back({"recur", g_.at(id).name, "sliding range of " + std::to_string(width) + ": prefixes and suffixes of blocks"});
   }
 
+  /// Splits what holds of a piece into two pieces, with short conditions; an empty one is left out.
+  std::vector<Piece> split(Piece when, Piece unless, const Cond& c, const Cond& where) {
+    Cond facts = g_.context();
+    when.where = solver_.simplify(where && c, facts);
+    unless.where = solver_.simplify(where && !c, facts);
+    std::vector<Piece> out;
+    if (solver_.satisfiable(when.where && facts)) out.push_back(std::move(when));
+    if (solver_.satisfiable(unless.where && facts)) out.push_back(std::move(unless));
+    return out;
+  }
+
   Graph& g_;
+  Solver& solver_;
   const PassOptions& options_;
   std::vector<Decision>& log_;
 };
 
 }  // namespace
 
-Graph recur(Graph g, const PassOptions& options, std::vector<Decision>& log) {
-  if (options.isOn("recur")) Recur(g, options, log).run();
+Graph recur(Graph g, Solver& solver, const PassOptions& options, std::vector<Decision>& log) {
+  if (!options.isOn("recur")) return g;
+  Recur(g, solver, options, log).run();
+  rewriteAll(g, foldExpr);
   return g;
 }
 

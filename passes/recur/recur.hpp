@@ -8,12 +8,13 @@
 // f must not depend on the dim. Sums of narrow types keep their wide accumulator; the result is rounded once per point.
 #pragma once
 
+#include "index/solve.hpp"
 #include "options.hpp"
 #include "plan/plan.hpp"
 #include "sdg/graph.hpp"
 
 namespace tempo {
 
-Graph recur(Graph g, const PassOptions& options, std::vector<Decision>& log);
+Graph recur(Graph g, Solver& solver, const PassOptions& options, std::vector<Decision>& log);
 
 }  // namespace tempo

@@ -38,8 +38,10 @@ ExprPtr foldOp(const ExprPtr& e) {
       if (isInt(t) && isConst(a, 0)) return a;
       if (isInt(t) && isConst(b, 0)) return b;
       return e;
-    case Op::Div:
-    case Op::Pow: return isConst(b, 1) ? a : e;
+    case Op::Pow:
+      if (isConst(b, 0)) return ex::constant(e->dtype, 1, e->loc);
+      return isConst(b, 1) ? a : e;
+    case Op::Div: return isConst(b, 1) ? a : e;
     case Op::And:
       if (isConst(a, 1)) return b;
       if (isConst(b, 1)) return a;

@@ -81,7 +81,7 @@ class Storer {
       return s;
     }
     for (Sym d : n.dims) {
-      Ix base = bound(Ix(d), n, false);
+      Ix base = shortest(bound(Ix(d), n, false), n, {Ix(0), Ix(1), Ix(-1)});
       s.dims.push_back({DimStore::Kind::Full, base, extent(n, d, base)});
     }
     s.cls = Store::Class::Full;
@@ -131,12 +131,25 @@ class Storer {
   }
 
   Ix extent(const Node& n, Sym d, const Ix& base) {
-    return Ix::max(Ix(0), bound(Ix(d), n, true) - base + Ix(1));
+    Ix size(g_.sizeOf(d));
+    Ix e = bound(Ix(d), n, true) - base + Ix(1);
+    return atLeast0(shortest(e, n, {size, size + Ix(1), size - Ix(1)}));
   }
+
+  /// One of the candidates, if it is equal to `e` whenever the node has points.
+  Ix shortest(const Ix& e, const Node& n, const std::vector<Ix>& candidates) {
+    if (e.asConst()) return e;
+    Cond exists = anywhere(n);
+    for (const Ix& c : candidates)
+      if (c == e || solver_.equal(e, c, exists)) return c;
+    return e;
+  }
+
+  Ix atLeast0(const Ix& e) { return solver_.implies(facts_, Cond::ge0(e)) ? e : Ix::max(Ix(0), e); }
 
   Ix capacity(const Ix& length, const Node& n) {
     bool ragged = std::any_of(n.dims.begin(), n.dims.end(), [&](Sym d) { return length.uses(d); });
-    return ragged ? Ix::max(Ix(0), bound(length, n, true)) : length;
+    return ragged ? atLeast0(bound(length, n, true)) : length;
   }
 
   /// Loops that enclose every writer and reader, outermost first.
@@ -250,6 +263,15 @@ class Storer {
     finish(n, s, changes, kernel, ring);
   }
 
+  /// min(a, b) + 1 as min(a + 1, b + 1): sums of sizes read better without a tail.
+  static Ix plusOne(const Ix& e) {
+    if (e.kind() != Ix::Kind::Min && e.kind() != Ix::Kind::Max) return e + Ix(1);
+    Ix r = plusOne(e.args()[0]);
+    for (size_t i = 1; i < e.args().size(); ++i)
+      r = e.kind() == Ix::Kind::Min ? Ix::min(r, plusOne(e.args()[i])) : Ix::max(r, plusOne(e.args()[i]));
+    return r;
+  }
+
   /// What the loop allows for the dim it runs over: Point (distance always 0) or Ring; nullopt: nothing.
   std::optional<std::pair<size_t, DimStore>> loopStep(const Node& n, const Tree& loop) {
     std::optional<size_t> position;
@@ -272,7 +294,9 @@ class Storer {
       out = {DimStore::Kind::Point, Ix(0), Ix(1)};
     } else {
       out.kind = DimStore::Kind::Ring;
-      out.extent = Ix::max(Ix(1), *most + Ix(1));
+      Ix slots = plusOne(*most);
+      bool some = solver_.implies(anywhere(n), Cond::ge(slots, Ix(1)));
+      out.extent = some ? slots : Ix::max(Ix(1), slots);
     }
     return std::make_pair(*position, out);
   }

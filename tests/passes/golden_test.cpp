@@ -71,7 +71,7 @@ std::string runPass(const std::string& pass, Graph g, Graph& out) {
     g = remat(std::move(g), solver, options, log);
     removeDead(g);
   }
-  if (pass == "recur") g = recur(std::move(g), options, log);
+  if (pass == "recur") g = recur(std::move(g), solver, options, log);
   if (pass == "schedule") {
     out = g;
     return printTree(g, schedule(g, solver, options));
