@@ -152,6 +152,9 @@ std::vector<size_t> chosenColumns(const std::string& columns, const Row& first, 
     for (size_t i = 0; i < first.cells.size(); ++i) chosen.push_back(i);
     return chosen;
   }
+  if (header && std::find(first.cells.begin(), first.cells.end(), columns) != first.cells.end()) {
+    return {columnIndex(columns, first, header, path)};  // a name that holds a comma
+  }
   for (size_t at = 0; at <= columns.size();) {
     const size_t comma = std::min(columns.find(',', at), columns.size());
     chosen.push_back(columnIndex(trimmed(columns.substr(at, comma - at)), first, header, path));
@@ -169,8 +172,7 @@ double cellValue(const Row& row, size_t column, const Row& first, bool header, c
 }
 
 std::vector<int64_t> shapeOf(int64_t rows, size_t chosen, const std::string& columns) {
-  const bool one = !columns.empty() && columns.find(',') == std::string::npos;
-  if (one) return {rows};
+  if (chosen == 1 && !columns.empty()) return {rows};
   return {rows, static_cast<int64_t>(chosen)};
 }
 
