@@ -26,7 +26,10 @@ void Builder::statement(P::StatementContext* c, Place place, std::vector<StmtPtr
   } else {
     auto s = std::make_shared<Stmt>();
     s->span = span(c);
-    if (declaration(c, *s) || effect(c, *s) || definition(c, *s)) out.push_back(s);
+    size_t errors = diags_.errorCount();
+    bool built = declaration(c, *s) || effect(c, *s) || definition(c, *s);
+    bool equation = s->kind == Kind::Equation || s->kind == Kind::Next;
+    if (built && !(equation && diags_.errorCount() > errors)) out.push_back(s);
   }
   if (out.size() > first) checkPlace(*out[first], place);
 }
@@ -193,7 +196,7 @@ ast::Target Builder::target(const Expr& left) {
   } else {
     Diagnostic& d = diags_.error("E0109", left.span, "this cannot stand on the left of `=`",
                                  "expected a name, with or without an index");
-    if (left.kind == Expr::Kind::Call && left.args[0]->kind == Expr::Kind::NameRef)
+    if (left.kind == Expr::Kind::Call && left.args[0]->kind == Expr::Kind::NameRef && left.args[0]->text != "fn")
       d.fixes.push_back({"a function is defined with `fn " + diags_.sources().text(left.span) + " = ...`", {}});
   }
   return t;

@@ -56,6 +56,16 @@ IntervalSet expectedAt(const antlr4::NoViableAltException& e, antlr4::Parser* pa
   return set;
 }
 
+/// Has the parser just read a complete expression? Then an operator could have gone on with it.
+bool afterExpression(antlr4::ParserRuleContext* c) {
+  antlr4::tree::ParseTree* last = c;
+  while (last && !last->children.empty()) {
+    last = last->children.back();
+    if (dynamic_cast<P::ExprContext*>(last)) return true;
+  }
+  return false;
+}
+
 P::LineContext* lineOf(antlr4::ParserRuleContext* c) {
   for (antlr4::tree::ParseTree* p = c; p; p = p->parent)
     if (auto line = dynamic_cast<P::LineContext*>(p)) return line;
@@ -75,6 +85,10 @@ void ErrorStrategy::reportError(antlr4::Parser* parser, const antlr4::Recognitio
   auto noViable = dynamic_cast<const antlr4::NoViableAltException*>(&e);
   if (noViable) s.expected = expectedAt(*noViable, parser);
   if (s.expected.isEmpty()) s.expected = parser->getExpectedTokens();
+  if (afterExpression(s.context)) {
+    s.expected.add(P::PLUS);
+    if (has(s.expected, P::RPAREN)) s.expected.add(P::COMMA);
+  }
   report(s);
 }
 

@@ -116,13 +116,9 @@ bool expectsMore(int type) {
     case L::AND:
     case L::OR:
     case L::NOT:
-    case L::IN:
-    case L::IF:
     case L::THEN:
     case L::ELSE:
     case L::COMMA:
-    case L::COLON:
-    case L::DOT:
     case L::ARROW:
       return true;
     default:

@@ -25,8 +25,8 @@ int closer(int open) {
 }
 
 bool isNesting(int type) {
-  return type == L::DOT || type == L::IF || (expectsMore(type) && type != L::COMMA && type != L::COLON &&
-                                             type != L::ASSIGN && type != L::IN && type != L::THEN);
+  return type == L::DOT || type == L::IF ||
+         (expectsMore(type) && type != L::COMMA && type != L::ASSIGN && type != L::THEN);
 }
 
 bool separates(int type) {
@@ -228,8 +228,9 @@ class Segmenter {
     std::string s = textOf(t);
     if (t.type == L::BAD_NUMBER) {
       Diagnostic& d = diags_.error("E0107", span(t), "`" + s + "` is not a number");
-      if (s.size() > 1 && (s[1] == 'x' || s[1] == 'X')) d.notes.push_back("numbers are decimal");
-      else d.notes.push_back("a name cannot begin with a digit, and multiplication is written `*`");
+      bool hexadecimal = s.size() > 1 && s[0] == '0' && (s[1] == 'x' || s[1] == 'X');
+      d.notes.push_back(hexadecimal ? "numbers are decimal"
+                                    : "a name cannot begin with a digit, and multiplication is written `*`");
       return;
     }
     Diagnostic& d = diags_.error("E0105", span(t), "`" + s + "` has no meaning here");
