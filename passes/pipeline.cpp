@@ -40,7 +40,7 @@ std::vector<std::vector<Ix>> effectElements(const Graph& g, Solver& solver) {
 }  // namespace
 
 const std::vector<std::string>& passNames() {
-  static const std::vector<std::string> names = {"simplify", "remat", "recur", "schedule", "place", "store"};
+  static const std::vector<std::string> names = {"simplify", "remat", "recur", "group", "schedule", "place", "store"};
   return names;
 }
 

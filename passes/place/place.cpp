@@ -23,6 +23,7 @@ class Placer {
       : g_(g), options_(o), log_(log), on_(o.isOn("place")) {}
 
   Tree run(Tree root) {
+    tile(root);
     root.children = block(std::move(root.children));
     nameKernels(root);
     return root;
@@ -175,6 +176,35 @@ class Placer {
     return std::all_of(t.children.begin(), t.children.end(), [&](const Tree& c) { return scalarOnly(c); });
   }
 
+  /// for c in lo : hi  becomes  for b in 0 : ceil((hi - lo) / n) { for c in lo + n b : min(lo + n b + n, hi) }
+  void tile(Tree& t) {
+    for (Tree& c : t.children) tile(c);
+    if (t.kind != Tree::Kind::Loop) return;
+    for (const auto& [key, value] : options_.force) {
+      bool mine = key.rfind("tile.", 0) == 0 || key.rfind("chunk.", 0) == 0;
+      if (!mine || !carries(t, Sym::get(key.substr(key.find('.') + 1)), t.var)) continue;
+      Ix n(positive(key, value));
+      Tree outer = t;
+      outer.var = Sym::fresh("b");
+      outer.lo = Ix(0);
+      outer.hi = Ix::floordiv(t.hi - t.lo + n - Ix(1), n);
+      Ix start = t.lo + n * Ix(outer.var);
+      t.hi = Ix::min(start + n, t.hi);
+      t.lo = start;
+      outer.children.clear();
+      outer.children.push_back(std::move(t));
+      t = std::move(outer);
+      log_.push_back({"place", key, "loops cut into runs of " + value});
+      return;
+    }
+  }
+  static int64_t positive(const std::string& key, const std::string& value) {
+    int64_t n = 0;
+    for (char c : value) n = c >= '0' && c <= '9' && n < 1'000'000'000 ? n * 10 + (c - '0') : -1'000'000'000'000;
+    if (n < 1) throw ForceError("--force " + key + "=" + value + ": a tile is a positive whole number");
+    return n;
+  }
+
   std::string forcedPlace(const Tree& loop) const {
     for (const auto& [key, value] : options_.force) {
       if (key.rfind("place.", 0) != 0) continue;
@@ -224,6 +254,12 @@ Tree place(const Graph& g, Tree root, const PassOptions& options, std::vector<De
   for (const auto& [key, value] : options.force)
     if (key.rfind("place.", 0) == 0 && value != "host" && value != "kernel")
       throw ForceError("--force " + key + "=" + value + ": a loop runs in the `host` loop or in a `kernel`");
+  for (const auto& [key, value] : options.force) {
+    std::string kind = key.substr(0, key.find('.'));
+    if (kind != "place" && kind != "tile" && kind != "chunk") continue;
+    bool known = std::any_of(g.dims.begin(), g.dims.end(), [&](const Dim& d) { return kind + "." + d.var.name() == key; });
+    if (!known) throw ForceError("--force " + key + "=" + value + ": the program has no dim of that name");
+  }
   return Placer(g, options, log).run(std::move(root));
 }
 

@@ -78,23 +78,25 @@ std::string siteKey(const ReadSite& s) {
 
 }  // namespace
 
-Dependences dependences(const Graph& g, Solver& solver) {
-  isl_ctx* ctx = solver.ctx();
-  Dependences d;
+namespace {
+
+/// One statement per group and per effect; `writers`: the statement and piece domains that write a node.
+struct Writer {
+  size_t statement;
+  poly::Set domain;  // of the piece, under the statement's tuple
+};
+
+std::map<NodeId, std::vector<Writer>> addStatements(Dependences& d, const Graph& g, isl_ctx* ctx, const PassOptions& options) {
+  std::map<NodeId, std::vector<Writer>> writers;
   Cond facts = g.context();
-  std::vector<bool> live = liveNodes(g);
-  std::map<NodeId, std::vector<size_t>> writers;
-  for (const Node& n : g.nodes()) {
-    if (!live[n.id.v]) continue;
-    for (size_t p = 0; p < n.pieces.size(); ++p) {
-      if (n.pieces[p].body.kind == Body::Kind::Input) continue;
-      writers[n.id].push_back(d.statements.size());
-      Statement s;
-      s.dims = n.dims;
-      s.node = n.id;
-      s.piece = p;
-      addStatement(d, ctx, n.pieces[p].where && facts, std::move(s));
-    }
+  for (std::vector<PieceRef>& members : group(g, liveNodes(g), options)) {
+    const Node& first = g.at(members[0].node);
+    size_t k = d.statements.size();
+    Statement s;
+    s.dims = first.dims;
+    s.members = members;
+    addStatement(d, ctx, first.pieces[members[0].piece].where && facts, std::move(s));
+    for (const PieceRef& m : members) writers[m.node].push_back({k, d.statements[k].domain});
   }
   for (size_t e = 0; e < g.effects.size(); ++e) {
     Statement s;
@@ -102,25 +104,50 @@ Dependences dependences(const Graph& g, Solver& solver) {
     s.effect = e;
     addStatement(d, ctx, g.effects[e].where && facts, std::move(s));
   }
+  return writers;
+}
+
+std::vector<ReadSite> sitesOf(const Graph& g, const Statement& s) {
+  if (s.isEffect()) return readSites(g.effects[s.effect]);
+  std::vector<ReadSite> out;
+  for (const PieceRef& m : s.members)
+    for (ReadSite& r : readSites(g.at(m.node), g.at(m.node).pieces[m.piece])) out.push_back(std::move(r));
+  return out;
+}
+
+/// A group's members run in order at one point: reads of the point itself are settled.
+isl_map* withoutSelf(isl_map* dep) {
+  isl_map* id = isl_map_identity(isl_space_map_from_set(isl_space_domain(isl_map_get_space(dep))));
+  return isl_map_subtract(dep, id);
+}
+
+}  // namespace
+
+Dependences dependences(const Graph& g, Solver& solver, const PassOptions& options) {
+  isl_ctx* ctx = solver.ctx();
+  Dependences d;
+  Cond facts = g.context();
+  auto writers = addStatements(d, g, ctx, options);
   isl_space* params = isl_space_params_alloc(ctx, 0);
   isl_union_set* domain = isl_union_set_empty(isl_space_copy(params));
   isl_union_map* flow = isl_union_map_empty(isl_space_copy(params));
   isl_union_map* order = isl_union_map_empty(params);
   for (const Statement& s : d.statements) {
     domain = isl_union_set_add_set(domain, s.domain.copy());
-    auto sites = s.isEffect() ? readSites(g.effects[s.effect]) : readSites(g.at(s.node), g.at(s.node).pieces[s.piece]);
+    auto sites = sitesOf(g, s);
     if (s.isEffect() && !s.dims.empty()) order = isl_union_map_union(order, lexicographic(s).release());
     std::set<std::string> seen;
     for (const ReadSite& site : sites) {
       auto w = writers.find(site.read->node);
       if (w == writers.end() || !seen.insert(siteKey(site)).second) continue;
       Map access = accessMap(ctx, g, s, site, facts);
-      for (size_t k : w->second) {
-        const Statement& writer = d.statements[k];
+      for (const Writer& k : w->second) {
+        const Statement& writer = d.statements[k.statement];
         isl_map* dep = isl_map_reverse(access.copy());
         dep = isl_map_set_tuple_name(dep, isl_dim_in, writer.tuple.c_str());
-        dep = isl_map_intersect_domain(dep, writer.domain.copy());
+        dep = isl_map_intersect_domain(dep, k.domain.copy());
         dep = isl_map_intersect_range(dep, s.domain.copy());
+        if (&writer == &s && s.members.size() > 1) dep = withoutSelf(dep);
         flow = isl_union_map_add_map(flow, dep);
       }
     }

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "group/group.hpp"
 #include "index/isl.hpp"
 #include "index/solve.hpp"
 #include "plan/plan.hpp"
@@ -13,10 +14,9 @@ namespace tempo {
 struct Statement {
   std::string tuple;        // isl tuple name
   std::vector<Sym> dims;
-  NodeId node;              // unset: an effect
-  size_t piece = 0;
+  std::vector<PieceRef> members;  // in order of execution; empty: an effect
   size_t effect = 0;
-  bool isEffect() const { return !node; }
+  bool isEffect() const { return members.empty(); }
   poly::Set domain;
 };
 
@@ -30,6 +30,6 @@ struct Dependences {
 
 /// Nodes that an output or an effect needs, directly or not.
 std::vector<bool> liveNodes(const Graph& g);
-Dependences dependences(const Graph& g, Solver& solver);
+Dependences dependences(const Graph& g, Solver& solver, const PassOptions& options);
 
 }  // namespace tempo

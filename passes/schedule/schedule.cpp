@@ -226,16 +226,26 @@ class FromAst {
     AstExpr callee(isl_ast_expr_get_op_arg(call.keep(), 0));
     std::string tuple = symbol(callee.keep()).name();
     const Statement& s = d_.statements.at(std::stoul(tuple.substr(1)));
-    Tree t;
-    t.kind = s.isEffect() ? Tree::Kind::Effect : Tree::Kind::Stmt;
-    t.node = s.node;
-    t.piece = s.piece;
-    t.effect = s.effect;
+    Subst point;
     for (size_t i = 0; i < s.dims.size(); ++i) {
       AstExpr a(isl_ast_expr_get_op_arg(call.keep(), int(i) + 1));
-      t.point[s.dims[i]] = ix(a.keep()).subst(renames_);
+      point[s.dims[i]] = ix(a.keep()).subst(renames_);
     }
-    return t;
+    Tree t;
+    t.point = point;
+    if (s.isEffect()) {
+      t.kind = Tree::Kind::Effect;
+      t.effect = s.effect;
+      return t;
+    }
+    Tree all;
+    t.kind = Tree::Kind::Stmt;
+    for (const PieceRef& m : s.members) {
+      t.node = m.node;
+      t.piece = m.piece;
+      all.children.push_back(t);
+    }
+    return all;
   }
 
   static void append(std::vector<Tree>& out, Tree t) {
@@ -268,7 +278,7 @@ Schedule compute(isl_ctx* ctx, const Dependences& d, const PassOptions& options)
 
 Tree schedule(const Graph& g, Solver& solver, const PassOptions& options) {
   isl_ctx* ctx = solver.ctx();
-  Dependences d = dependences(g, solver);
+  Dependences d = dependences(g, solver, options);
   if (d.statements.empty()) return {};
   Schedule s = compute(ctx, d, options);
   if (!s) {
