@@ -5,6 +5,7 @@
 #include "remat/remat.hpp"
 #include "schedule/schedule.hpp"
 #include "simplify/simplify.hpp"
+#include "split/split.hpp"
 #include "store/store.hpp"
 
 namespace tempo {
@@ -40,7 +41,7 @@ std::vector<std::vector<Ix>> effectElements(const Graph& g, Solver& solver) {
 }  // namespace
 
 const std::vector<std::string>& passNames() {
-  static const std::vector<std::string> names = {"simplify", "remat", "recur", "group", "schedule", "place", "store"};
+  static const std::vector<std::string> names = {"simplify", "remat", "recur", "split", "group", "schedule", "place", "store"};
   return names;
 }
 
@@ -57,6 +58,8 @@ Plan makePlan(Graph g, Solver& solver, const PassOptions& options, const StageHo
   plan.graph = recur(std::move(plan.graph), solver, options, plan.log);
   removeDead(plan.graph);
   done("recur");
+  plan.graph = split(std::move(plan.graph), solver, options, plan.log);
+  done("split");
   Tree tree = schedule(plan.graph, solver, options);
   done("schedule");
   plan.root = place(plan.graph, std::move(tree), options, plan.log);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "cycles.hpp"
 #include "plan/plan.hpp"
 
 namespace tempo {
@@ -59,45 +60,6 @@ void rewriteBody(Body& b, const std::function<ExprPtr(const ExprPtr&)>& f) {
   if (b.init) b.init = ex::rewrite(b.init, f);
 }
 
-/// Nodes on a cycle of reads, by Tarjan's algorithm (explicit stack not needed: depth is bounded by the node count).
-class Cycles {
- public:
-  explicit Cycles(const Graph& g) : g_(g), index_(g.nodes().size(), -1), low_(index_.size()), on_(index_.size()) {
-    cyclic.resize(index_.size());
-    for (const Node& n : g.nodes())
-      if (index_[n.id.v] < 0) visit(n.id);
-  }
-  std::vector<bool> cyclic;
-  std::vector<NodeId> order;  // producers before consumers (cycles in any order)
-
- private:
-  void visit(NodeId id) {
-    index_[id.v] = low_[id.v] = next_++;
-    stack_.push_back(id);
-    on_[id.v] = true;
-    forEachRead(g_.at(id), [&](const Piece&, const Expr& r) {
-      if (r.node == id) cyclic[id.v] = true;
-      if (index_[r.node.v] < 0) visit(r.node);
-      if (on_[r.node.v]) low_[id.v] = std::min(low_[id.v], low_[r.node.v]);
-    });
-    if (low_[id.v] != index_[id.v]) return;
-    bool many = stack_.back() != id;
-    for (;;) {
-      NodeId top = stack_.back();
-      stack_.pop_back();
-      on_[top.v] = false;
-      if (many) cyclic[top.v] = true;
-      order.push_back(top);
-      if (top == id) break;
-    }
-  }
-  const Graph& g_;
-  std::vector<int> index_, low_;
-  std::vector<bool> on_;
-  std::vector<NodeId> stack_;
-  int next_ = 0;
-};
-
 /// The points of `n` that a read wants, over n's dims.
 Cond wanted(const Node& n, const std::vector<Sym>& outer, const ReadSite& site, Solver& solver) {
   std::vector<Sym> gone = outer;
@@ -120,7 +82,7 @@ Cond wanted(const Node& n, const std::vector<Sym>& outer, const ReadSite& site, 
 
 /// Restricts nodes outside cycles to the points that are read.
 bool removeDeadPoints(Graph& g, Solver& solver) {
-  Cycles cycles(g);
+  Components cycles(g);
   struct Reader {
     std::vector<Sym> dims;
     Cond where;
