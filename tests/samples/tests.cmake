@@ -1,6 +1,11 @@
 # Samples and documentation, run as a user runs them.
 tempo_test(samples tempo_driver)
+if(TARGET test_samples AND TARGET tempo)
+  target_compile_definitions(test_samples PRIVATE TEMPO_COMMAND="$<TARGET_FILE:tempo>")
+  add_dependencies(test_samples tempo)
+endif()
 
+# The expected values themselves, where there is a NumPy to recompute them.
 find_package(Python3 COMPONENTS Interpreter QUIET)
 if(Python3_FOUND)
   execute_process(COMMAND ${Python3_EXECUTABLE} -c "import numpy" RESULT_VARIABLE NO_NUMPY OUTPUT_QUIET ERROR_QUIET)
