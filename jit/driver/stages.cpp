@@ -138,4 +138,19 @@ std::optional<Failure> lowerStage(const StageInput& in, Variant* v) {
   return std::nullopt;
 }
 
+std::optional<Failure> compileStage(const StageInput& in, Variant* v) {
+  return in.options.device == Device::Cuda ? compileForCuda(in, v) : compileForCpu(in, v);
+}
+
+Result<std::string> emitTarget(const StageInput& in, const Variant& v, EmitStage stage) {
+  switch (stage) {
+    case EmitStage::Llvm: return emitForCpu(in, v, false);
+    case EmitStage::Asm: return emitForCpu(in, v, true);
+    case EmitStage::Cuda: return emitForCuda(in, v, false);
+    case EmitStage::Ptx: return emitForCuda(in, v, true);
+    default: break;
+  }
+  internalError(__FILE__, __LINE__, "not a stage of a target");
+}
+
 }  // namespace tempo

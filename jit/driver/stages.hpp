@@ -73,6 +73,11 @@ std::optional<Failure> lowerStage(const StageInput& in, Variant* v);
 /// Kernel IR to machine code (or PTX) and an engine that runs it.
 std::optional<Failure> compileStage(const StageInput& in, Variant* v);
 
+/// The two targets of compileStage, and their texts.
+std::optional<Failure> compileForCpu(const StageInput& in, Variant* v);
+std::optional<Failure> compileForCuda(const StageInput& in, Variant* v);
+Result<std::string> emitForCpu(const StageInput& in, const Variant& v, bool assembly);
+Result<std::string> emitForCuda(const StageInput& in, const Variant& v, bool ptx);
 /// LLVM IR, assembly, CUDA C++ or PTX of a lowered variant.
 Result<std::string> emitTarget(const StageInput& in, const Variant& v, EmitStage stage);
 
