@@ -3,6 +3,7 @@
 #include <tuple>
 
 #include "diag/diag.hpp"
+#include "diag/utf8.hpp"
 
 namespace tempo {
 namespace {
@@ -38,7 +39,7 @@ int screenColumn(const std::string& line, int column) {
 std::string shown(const std::string& line) {
   std::string out;
   int screen = 0;
-  for (char c : line) {
+  for (char c : utf8Repaired(line)) {
     if (c == '\t') {
       int next = (screen / kTabWidth + 1) * kTabWidth;
       out.append(next - screen, ' ');
@@ -48,6 +49,14 @@ std::string shown(const std::string& line) {
     out += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? '?' : c;
     if (!continuesCodePoint(c)) ++screen;
   }
+  return out;
+}
+
+/// A message without control bytes that a terminal would obey; source text may be quoted in it.
+std::string printable(const std::string& message) {
+  std::string out = utf8Repaired(message);
+  for (char& c : out)
+    if ((static_cast<unsigned char>(c) < 0x20 && c != '\n') || c == 0x7f) c = '?';
   return out;
 }
 
@@ -90,7 +99,7 @@ class Renderer {
     if (d.severity == Severity::Error) title = paint_.error(title);
     if (d.severity == Severity::Warning) title = paint_.warning(title);
     if (d.severity == Severity::Note) title = paint_.note(title);
-    out_ += title + paint_.bold(": " + d.message) + "\n";
+    out_ += title + paint_.bold(": " + printable(d.message)) + "\n";
   }
 
   void addMark(const Label& label, bool primary, std::map<uint32_t, std::vector<Mark>>& byFile) {
@@ -99,7 +108,7 @@ class Renderer {
     auto [line, column] = file.lineColumn(label.span.begin);
     auto [lastLine, lastColumn] = file.lineColumn(std::max(label.span.begin, label.span.end));
     std::string text = file.line(line);
-    Mark m{line, screenColumn(text, column), 0, primary, label.text};
+    Mark m{line, screenColumn(text, column), 0, primary, printable(label.text)};
     // A span over several lines is underlined to the end of its first.
     m.end = lastLine == line ? screenColumn(text, lastColumn) : lineWidth(text);
     m.end = std::max(m.end, m.begin + 1);
@@ -140,7 +149,7 @@ class Renderer {
   void trailer(const std::string& kind, const std::string& text) {
     std::string indent(width_ + 1, ' ');
     std::string body;
-    for (char c : text) {
+    for (char c : printable(text)) {
       body += c;
       if (c == '\n') body += indent + std::string(kind.size() + 2, ' ');
     }

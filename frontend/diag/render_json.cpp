@@ -3,13 +3,14 @@
 #include <tuple>
 
 #include "diag/diag.hpp"
+#include "diag/utf8.hpp"
 
 namespace tempo {
 namespace {
 
 std::string quoted(const std::string& s) {
   std::string out = "\"";
-  for (char c : s) {
+  for (char c : utf8Repaired(s)) {
     unsigned char u = static_cast<unsigned char>(c);
     if (c == '"' || c == '\\') {
       out += '\\';

@@ -271,7 +271,8 @@ ExprPtr Builder::block(P::BlockContext* c) {
   bool failed = false;
   for (P::LineContext* l : lines) failed |= l->exception != nullptr;
   P::EquationStmtContext* last =
-      lines.empty() || failed ? nullptr : dynamic_cast<P::EquationStmtContext*>(lines.back()->statement());
+      lines.empty() || lines.back()->exception ? nullptr
+                                               : dynamic_cast<P::EquationStmtContext*>(lines.back()->statement());
   if (last && !last->ASSIGN()) {
     e->args = {expr(last->expr(0))};
     lines.pop_back();

@@ -3,31 +3,12 @@
 #include <antlr4-runtime.h>
 
 #include "TempoLexer.h"
+#include "diag/utf8.hpp"
 
 namespace tempo::parse {
 namespace {
 
 using L = grammar::TempoLexer;
-
-/// Length of the valid UTF-8 sequence at `i`, 0 if there is none: no overlong forms, no surrogates.
-size_t sequenceLength(const std::string& s, size_t i) {
-  auto byte = [&](size_t k) { return k < s.size() ? static_cast<unsigned char>(s[k]) : 0u; };
-  auto continues = [&](size_t k) { return (byte(k) & 0xC0) == 0x80; };
-  unsigned b = byte(i);
-  if (b < 0x80) return 1;
-  if (b >= 0xC2 && b <= 0xDF) return continues(i + 1) ? 2 : 0;
-  if (b >= 0xE0 && b <= 0xEF) {
-    if (!continues(i + 1) || !continues(i + 2)) return 0;
-    if ((b == 0xE0 && byte(i + 1) < 0xA0) || (b == 0xED && byte(i + 1) > 0x9F)) return 0;
-    return 3;
-  }
-  if (b >= 0xF0 && b <= 0xF4) {
-    if (!continues(i + 1) || !continues(i + 2) || !continues(i + 3)) return 0;
-    if ((b == 0xF0 && byte(i + 1) < 0x90) || (b == 0xF4 && byte(i + 1) > 0x8F)) return 0;
-    return 4;
-  }
-  return 0;
-}
 
 /// Byte offset of each code point, and of the end.
 std::vector<uint32_t> codePointOffsets(const std::string& s) {
@@ -43,7 +24,7 @@ std::vector<uint32_t> codePointOffsets(const std::string& s) {
 
 size_t firstBadByte(const std::string& text) {
   for (size_t i = 0; i < text.size();) {
-    size_t n = sequenceLength(text, i);
+    size_t n = utf8SequenceLength(text, i);
     if (n == 0 || text[i] == '\0') return i;
     i += n;
   }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <antlr4-runtime.h>
+#include <map>
+#include <set>
 
 #include "TempoParser.h"
 #include "parse/keywords.hpp"
@@ -77,10 +79,10 @@ class Segmenter {
     } else if (t.type == L::SEMI && frames_.back().holdsStatements()) {
       endStatement();
     } else if (t.type == L::BAD_STRING) {
-      diags_.error("E0104", span(t), "this string never ends", "no closing quote on this line");
+      if (news(t)) diags_.error("E0104", span(t), "this string never ends", "no closing quote on this line");
       return abandon(i);
     } else if (t.type == L::STRAY || t.type == L::BAD_NUMBER) {
-      badToken(t);
+      if (news(t)) badToken(t);
       level().bad = true;
     } else if (opens(t.type)) {
       open(i);
@@ -141,9 +143,10 @@ class Segmenter {
   void tooDeep(const Token& t, const std::string& what) {
     for (const Frame& f : frames_)
       if (f.bad) return;
+    level().bad = true;
+    if (!news(t)) return;
     Diagnostic& d = diags_.error("E0190", span(t), "nested too deeply: " + what + " inside one another");
     d.fixes.push_back({"name the inner parts with equations of their own", {}});
-    level().bad = true;
   }
 
   size_t close(size_t i) {
@@ -158,6 +161,7 @@ class Segmenter {
     if (t.type == L::RBRACE && std::any_of(frames_.begin(), frames_.end(),
                                            [](const Frame& f) { return f.open == L::LBRACE; }))
       return unclosed(i);
+    if (!news(t)) return abandon(i);
     if (top.holdsStatements()) {
       diags_.error("E0103", span(t), "`" + textOf(t) + "` closes nothing", "no bracket is open here");
     } else {
@@ -203,6 +207,9 @@ class Segmenter {
     frames_.pop_back();
   }
 
+  /// Text behind an unclosed bracket is read twice but reported once.
+  bool news(const Token& t) { return reported_.insert(t.begin).second; }
+
   /// Leaves the current statement out. Lines indented deeper than it are taken to belong to it.
   size_t abandon(size_t i) {
     while (!frames_.back().holdsStatements()) pop();
@@ -233,6 +240,10 @@ class Segmenter {
                                     : "a name cannot begin with a digit, and multiplication is written `*`");
       return;
     }
+    if (static_cast<unsigned char>(s[0]) < 0x20 || s[0] == 0x7f) {
+      diags_.error("E0105", span(t), "a control character has no meaning here");
+      return;
+    }
     Diagnostic& d = diags_.error("E0105", span(t), "`" + s + "` has no meaning here");
     static const std::map<std::string, std::string> meant = {
         {"^", "powers are written `**`"},   {"&&", "write `and`"}, {"||", "write `or`"},
@@ -258,6 +269,7 @@ class Segmenter {
   std::vector<Frame> frames_;
   int operators_ = 0;
   int resumptions_ = 0;
+  std::set<uint32_t> reported_;
 };
 
 bool canBeginStatement(int type) {
