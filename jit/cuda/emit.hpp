@@ -14,7 +14,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -49,10 +48,10 @@ std::string emitKernels(const kir::Program& p);
 const char* deviceHeader();
 
 using Values = std::map<std::string, int64_t>;
-/// Element of a program's buffer, as a number.
-using Loader = std::function<int64_t(const std::string& buffer, DType t, int64_t index)>;
-/// Value of an integer or bool expression. Throws InternalError on floats, and on loads if there is no loader.
-int64_t evaluate(const kir::ExprPtr& e, const Values& values, const Loader& loader = {});
+/// Value of an integer or bool expression over parameters. Throws InternalError on floats and loads.
+int64_t evaluate(const kir::ExprPtr& e, const Values& values);
+/// Meaning of an integer or logic op on i64; `b` is ignored by ops of one operand.
+int64_t integerOp(Op op, int64_t a, int64_t b);
 /// Which of the program's buffers the host statements load from: they must be readable by the host after every launch.
 std::vector<bool> hostReads(const kir::Program& p);
 /// Instances of the kernel's grid.

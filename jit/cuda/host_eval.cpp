@@ -1,6 +1,8 @@
 // Values of parameter expressions on the host: sizes of scratch and buffers, grids.
 #include <algorithm>
 #include <cstring>
+#include <functional>
+#include <set>
 
 #include "check.hpp"
 #include "cuda/analysis.hpp"
@@ -15,9 +17,11 @@ int64_t floorDiv(int64_t a, int64_t b) {
   return q - ((a % b != 0) && ((a < 0) != (b < 0)) ? 1 : 0);
 }
 
-int64_t apply(Op op, int64_t a, int64_t b) {
+}  // namespace
+
+int64_t integerOp(Op op, int64_t a, int64_t b) {
   switch (op) {
-    case Op::Neg: return -a;
+    case Op::Neg: return static_cast<int64_t>(0 - static_cast<uint64_t>(a));
     case Op::Abs: return a < 0 ? -a : a;
     case Op::Sign: return (a > 0) - (a < 0);
     case Op::Add: return a + b;
@@ -40,11 +44,9 @@ int64_t apply(Op op, int64_t a, int64_t b) {
   }
 }
 
-}  // namespace
-
-int64_t evaluate(const kir::ExprPtr& e, const Values& values, const Loader& loader) {
+int64_t evaluate(const kir::ExprPtr& e, const Values& values) {
   using Kind = kir::Expr::Kind;
-  auto arg = [&](size_t i) { return evaluate(e->args[i], values, loader); };
+  auto arg = [&](size_t i) { return evaluate(e->args[i], values); };
   switch (e->kind) {
     case Kind::ConstI: return e->i;
     case Kind::Var: {
@@ -52,15 +54,12 @@ int64_t evaluate(const kir::ExprPtr& e, const Values& values, const Loader& load
       TEMPO_CHECK(it != values.end(), "host expression names `" + e->name + "`, which has no value");
       return it->second;
     }
-    case Kind::Op: return apply(e->op, arg(0), e->args.size() > 1 ? arg(1) : 0);
+    case Kind::Op: return integerOp(e->op, arg(0), e->args.size() > 1 ? arg(1) : 0);
     case Kind::Select:
     case Kind::Cond: return arg(arg(0) ? 1 : 2);
     case Kind::Cast:
       TEMPO_CHECK(isInt(e->dtype) || e->dtype == DType::Bool, "cast to a float in a host expression");
       return e->dtype == DType::Bool ? arg(0) != 0 : arg(0);
-    case Kind::Load:
-      TEMPO_CHECK(loader != nullptr, "load from `" + e->name + "` in a parameter expression");
-      return loader(e->name, e->dtype, arg(0));
     default: internalError(__FILE__, __LINE__, "host expressions are integer arithmetic");
   }
 }

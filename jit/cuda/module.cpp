@@ -15,11 +15,12 @@ constexpr int64_t kMaxGrid = 2147483647;
 constexpr int64_t kScratchBudget = int64_t{512} << 20;
 constexpr int kScratchBlocksPerMultiprocessor = 16;
 constexpr size_t kMaxArgumentBytes = 4096;
+constexpr auto kProgressInterval = std::chrono::milliseconds(100);
 
 }  // namespace
 
 CudaModule::CudaModule(std::shared_ptr<const Device> device, const kir::Program& p)
-    : device_(std::move(device)), program_(p), emitted_(emit(p)) {
+    : device_(std::move(device)), program_(p), emitted_(emit(p)), host_(p) {
   std::string why;
   const Nvrtc* nvrtc = Nvrtc::get(&why);
   if (!nvrtc) throw CudaError("CUDA: " + why);
@@ -35,7 +36,7 @@ CudaModule::CudaModule(std::shared_ptr<const Device> device, const kir::Program&
 }
 
 CudaModule::CudaModule(std::shared_ptr<const Device> device, const kir::Program& p, std::string image)
-    : device_(std::move(device)), program_(p), emitted_(emit(p)), image_(std::move(image)) {
+    : device_(std::move(device)), program_(p), emitted_(emit(p)), host_(p), image_(std::move(image)) {
   load();
 }
 
@@ -153,8 +154,11 @@ void CudaRun::download(int buffer, void* data, int64_t offset, int64_t n) {
 }
 
 void CudaRun::launch(TempoKernelFn handle, const int64_t* params, int64_t instances) noexcept {
+  launchKernel(module_->kernelOf(handle), params, instances);
+}
+
+void CudaRun::launchKernel(int kernel, const int64_t* params, int64_t instances) noexcept {
   try {
-    const int kernel = module_->kernelOf(handle);
     TEMPO_CHECK(kernel >= 0, "the host code launches what is not a kernel of this program");
     if (!error_.empty() || instances <= 0) return;
     if (stop_->load(std::memory_order_relaxed) != 0) forwardStop();
@@ -162,6 +166,45 @@ void CudaRun::launch(TempoKernelFn handle, const int64_t* params, int64_t instan
   } catch (const std::exception& e) {
     fail(e.what());
   }
+}
+
+struct CudaRun::Actions : HostActions {
+  CudaRun& run;
+  const RunCallbacks& callbacks;
+  std::chrono::steady_clock::time_point synchronized = std::chrono::steady_clock::now();
+
+  Actions(CudaRun& r, const RunCallbacks& c) : run(r), callbacks(c) {}
+
+  void launch(int kernel, const std::vector<int64_t>& params) override {
+    const auto& k = run.module_->program().kernels.at(static_cast<size_t>(kernel));
+    Values values;
+    for (size_t i = 0; i < params.size(); ++i) values[k.params[i]] = params[i];
+    run.launchKernel(kernel, params.data(), instances(k, values));
+  }
+  void effect(int effect, const std::vector<int64_t>& point) override {
+    // An effect must not show what a fault has spoilt.
+    if (callbacks.onEffect && run.synchronize()) callbacks.onEffect(effect, point);
+  }
+  void progress(int64_t done, int64_t total) override {
+    // Keeps the host from running far ahead of the device, and finds faults while there is time to save.
+    if (std::chrono::steady_clock::now() - synchronized > kProgressInterval) {
+      run.synchronize();
+      synchronized = std::chrono::steady_clock::now();
+    }
+    if (callbacks.onProgress) callbacks.onProgress(done, total);
+  }
+  double load(int buffer, int64_t index) override {
+    const DType t = run.module_->program().buffers.at(static_cast<size_t>(buffer)).dtype;
+    TEMPO_CHECK(index >= 0 && (index + 1) * tempo::bytes(t) <= run.bytes(buffer), "the host loop reads outside a buffer");
+    return loadNumber(run.hostPointer(buffer), t, index);
+  }
+  bool stopped() override { return run.stop_->load(std::memory_order_relaxed) != 0; }
+};
+
+bool CudaRun::execute(const RunCallbacks& callbacks) {
+  Actions actions(*this, callbacks);
+  module_->host().run(sizes_, actions);
+  return synchronize();
 }
 
 void CudaRun::enqueue(int kernel, const int64_t* params, int64_t instances) {

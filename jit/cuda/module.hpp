@@ -1,7 +1,7 @@
 // A program on the GPU: its kernels (CudaModule, shared by runs) and one run of it (CudaRun: buffers, stream, launches).
 //
-// The host loop is the same JIT code as on the CPU. For a CUDA run it is given kernel handles in place of functions, and
-// tempo_rt_launch passes them to CudaRun::launch:
+// The host loop is run by CudaRun::execute, or by JIT code as on the CPU. JIT code is given kernel handles in place of
+// functions, and tempo_rt_launch passes them to CudaRun::launch:
 //   module.handle(i)          what the host code must see as the address of kernel i (define it as an absolute symbol)
 //   run.launch(ctx, fn, ...)  enqueues; never throws, an error is kept (error()) and sets the stop flag
 //   run.hostPointer(b)        for TempoContext::buffers: buffers that host statements read; null for the others
@@ -10,6 +10,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -17,6 +18,7 @@
 
 #include "cuda/driver.hpp"
 #include "cuda/emit.hpp"
+#include "cuda/host_program.hpp"
 #include "cuda/nvrtc.hpp"
 #include "kernel/kir.hpp"
 #include "runtime/abi.hpp"
@@ -44,6 +46,7 @@ class CudaModule {
   /// The kernel of a handle; -1 if it is not one of this module.
   int kernelOf(TempoKernelFn handle) const;
   void* function(int i) const { return functions_.at(static_cast<size_t>(i)); }
+  const HostProgram& host() const { return host_; }
 
  private:
   void load();
@@ -51,11 +54,17 @@ class CudaModule {
   std::shared_ptr<const Device> device_;
   kir::Program program_;
   Emitted emitted_;
+  HostProgram host_;
   std::string image_;
   std::map<std::string, KernelResources> resources_;
   void* module_ = nullptr;
   std::vector<void*> functions_;
   std::vector<char> handles_;
+};
+
+struct RunCallbacks {
+  std::function<void(int effect, const std::vector<int64_t>& point)> onEffect;  // may download
+  std::function<void(int64_t done, int64_t total)> onProgress;
 };
 
 class CudaRun {
@@ -73,6 +82,9 @@ class CudaRun {
   /// Waits for what is enqueued, then copies bytes [offset, offset + bytes) of the buffer.
   void download(int buffer, void* data, int64_t offset, int64_t bytes);
 
+  /// Runs the program's host statements to their end, a stop, an error or a fault, and waits. False as synchronize. What
+  /// callbacks throw passes through.
+  bool execute(const RunCallbacks& callbacks);
   void launch(TempoKernelFn handle, const int64_t* params, int64_t instances) noexcept;
   /// Waits for all launches. False if there was an error or a fault, which sets the stop flag.
   bool synchronize() noexcept;
@@ -84,6 +96,7 @@ class CudaRun {
   int64_t launches() const { return launches_; }
 
  private:
+  struct Actions;
   struct Control {  // in device memory
     TempoFault fault;
     int32_t stop;
@@ -98,6 +111,7 @@ class CudaRun {
   void allocate();
   void enqueue(int kernel, const int64_t* params, int64_t instances);
   void* scratch(int64_t bytes);
+  void launchKernel(int kernel, const int64_t* params, int64_t instances) noexcept;
   void forwardStop();
   void wait();
   void fail(const std::string& what) noexcept;

@@ -5,6 +5,7 @@
 #include <random>
 
 #include "check.hpp"
+#include "cuda/host_program.hpp"
 #include "cuda_emulation/compile.hpp"
 #include "cuda_emulation/fiber.hpp"
 #include "cuda_emulation/shadow.hpp"
@@ -219,87 +220,39 @@ void Emulator::launch(int kernel, const std::vector<int64_t>& params, const std:
 
 namespace {
 
-int64_t loadNumber(const Bytes& b, DType t, int64_t i) {
-  const int64_t at = i * bytes(t);
-  if (i < 0 || at + bytes(t) > static_cast<int64_t>(b.size())) throw EmulationError("the host loop reads outside a buffer");
-  const std::byte* p = b.data() + at;
-  auto as = [&](auto v) {
-    std::memcpy(&v, p, sizeof v);
-    return static_cast<int64_t>(v);
-  };
-  switch (t) {
-    case DType::I64: return as(int64_t{});
-    case DType::I32: return as(int32_t{});
-    case DType::I8: return as(int8_t{});
-    case DType::U8: return as(uint8_t{});
-    case DType::Bool: return as(uint8_t{}) != 0;
-    default: throw EmulationError("the host loop reads a float");
-  }
-}
-
-/// Interprets the host statements of a program.
-struct HostRun {
+/// What the host statements of a program do to an emulated device.
+struct EmulatedActions : cuda::HostActions {
   Emulator& emulator;
   const kir::Program& program;
-  const cuda::Emitted& emitted;
   RunResult& result;
   uint64_t seed;
-  cuda::Values values;
 
-  int64_t eval(const kir::ExprPtr& e) {
-    return cuda::evaluate(e, values,
-                          [this](const std::string& b, DType t, int64_t i) { return loadNumber(result.buffers.at(b), t, i); });
-  }
+  EmulatedActions(Emulator& e, const kir::Program& p, RunResult& r, uint64_t s) : emulator(e), program(p), result(r), seed(s) {}
 
-  void launch(const kir::HostStmt& s) {
-    const auto& k = program.kernels.at(static_cast<size_t>(s.kernel));
-    std::vector<int64_t> params;
-    cuda::Values kernelValues;
-    for (size_t i = 0; i < s.args.size(); ++i) {
-      params.push_back(eval(s.args[i]));
-      kernelValues[k.params.at(i)] = params.back();
-    }
+  void launch(int kernel, const std::vector<int64_t>& params) override {
+    const auto& k = program.kernels.at(static_cast<size_t>(kernel));
+    cuda::Values values;
+    for (size_t i = 0; i < params.size(); ++i) values[k.params.at(i)] = params[i];
     std::vector<Bytes*> buffers;
     for (const auto& b : k.buffers) buffers.push_back(&result.buffers.at(b.name));
-    emulator.launch(s.kernel, params, buffers, cuda::instances(k, kernelValues), seed);
+    emulator.launch(kernel, params, buffers, cuda::instances(k, values), seed);
     ++result.launches;
   }
-
-  void block(const std::vector<kir::HostStmt>& b) {
-    const cuda::Values saved = values;
-    for (const auto& s : b) {
-      if (emulator.fault.site != -1 || emulator.stop != 0) break;
-      statement(s);
-    }
-    values = saved;
+  void effect(int effect, const std::vector<int64_t>& point) override {
+    Effect e{effect, point};
+    if (emulator.onEffect) emulator.onEffect(e, result);
+    result.effects.push_back(std::move(e));
   }
-
-  void loop(const kir::HostStmt& s) {
-    const int64_t lo = eval(s.loop.lo), hi = eval(s.loop.hi);
-    for (int64_t i = 0; i < hi - lo; ++i) {
-      if (emulator.fault.site != -1 || emulator.stop != 0) return;
-      values[s.loop.var] = s.loop.reverse ? hi - 1 - i : lo + i;
-      block(s.body);
+  void progress(int64_t, int64_t) override {}
+  double load(int buffer, int64_t index) override {
+    const auto& b = program.buffers.at(static_cast<size_t>(buffer));
+    const Bytes& data = result.buffers.at(b.name);
+    if (index < 0 || (index + 1) * bytes(b.dtype) > static_cast<int64_t>(data.size())) {
+      throw EmulationError("the host loop reads `" + b.name + "` at " + std::to_string(index) + ", outside it");
     }
-    values.erase(s.loop.var);
+    return cuda::loadNumber(data.data(), b.dtype, index);
   }
-
-  void statement(const kir::HostStmt& s) {
-    using Kind = kir::HostStmt::Kind;
-    switch (s.kind) {
-      case Kind::For: return loop(s);
-      case Kind::If: return block(eval(s.cond) ? s.body : s.orelse);
-      case Kind::Let: values[s.name] = eval(s.value); return;
-      case Kind::Launch: return launch(s);
-      case Kind::Effect: {
-        Effect e{s.effect, {}};
-        for (const auto& a : s.args) e.point.push_back(eval(a));
-        result.effects.push_back(std::move(e));
-        return;
-      }
-      case Kind::Progress: return;
-    }
-  }
+  bool stopped() override { return emulator.fault.site != -1 || emulator.stop != 0; }
 };
 
 }  // namespace
@@ -309,14 +262,17 @@ RunResult Emulator::run(const std::map<std::string, int64_t>& sizes, const std::
   RunResult result;
   fault = TempoFault{-1, 0, {}};
   stop = 0;
-  HostRun host{*this, impl_->program, impl_->emitted, result, seed, {}};
-  for (const auto& s : impl_->program.sizes) {
+  const kir::Program& p = impl_->program;
+  std::vector<int64_t> values;
+  cuda::Values named;
+  for (const auto& s : p.sizes) {
     auto it = sizes.find(s);
     if (it == sizes.end()) throw EmulationError("size `" + s + "` has no value");
-    host.values[s] = it->second;
+    values.push_back(it->second);
+    named[s] = it->second;
   }
-  for (const auto& b : impl_->program.buffers) {
-    const int64_t n = host.eval(b.count) * bytes(b.dtype);
+  for (const auto& b : p.buffers) {
+    const int64_t n = cuda::evaluate(b.count, named) * bytes(b.dtype);
     Bytes data(static_cast<size_t>(n), static_cast<std::byte>(b.zeroed ? 0 : kPoison));
     if (auto it = inputs.find(b.name); it != inputs.end()) {
       if (it->second.size() != data.size()) {
@@ -327,7 +283,8 @@ RunResult Emulator::run(const std::map<std::string, int64_t>& sizes, const std::
     }
     result.buffers[b.name] = std::move(data);
   }
-  host.block(impl_->program.host);
+  EmulatedActions actions(*this, p, result, seed);
+  cuda::HostProgram(p).run(values, actions);
   result.fault = fault;
   return result;
 }

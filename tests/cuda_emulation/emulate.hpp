@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <map>
 #include <memory>
 #include <stdexcept>
@@ -65,6 +66,8 @@ class Emulator {
   ~Emulator();
 
   Options options;
+  /// Called by `run` at each effect, with the buffers as they are then.
+  std::function<void(const Effect&, const RunResult&)> onEffect;
 
   /// Emits and compiles; compiled objects are kept by content hash in the build folder. Throws EmulationError with the
   /// compiler's words.
