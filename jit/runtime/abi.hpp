@@ -23,6 +23,7 @@ struct TempoContext {
   char* scratch;               // worker arenas, one after the other
   int64_t scratchBytes;        // of one worker
   void* runtime;               // tempo::Runtime
+  int32_t serial = 0;          // non-zero: the host function calls kernels itself, on worker 0
 };
 
 /// A kernel: instances [begin, end) of the flattened grid, on worker `worker`.
@@ -35,6 +36,8 @@ typedef void (*TempoHostFn)(TempoContext*);
 void tempo_rt_launch(TempoContext*, TempoKernelFn, const int64_t* params, int64_t instances, int64_t work_per_instance);
 void tempo_rt_effect(TempoContext*, int32_t effect, const int64_t* point);
 void tempo_rt_progress(TempoContext*, int64_t done, int64_t total);
+/// Makes every worker's arena at least `bytes` long; updates scratch and scratchBytes.
+void tempo_rt_scratch(TempoContext*, int64_t bytes);
 void tempo_rt_fault(TempoContext*, int64_t site, const int64_t* values, int32_t count);
 
 }
