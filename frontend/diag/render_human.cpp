@@ -117,7 +117,8 @@ class Renderer {
   }
 
   static int lineWidth(const std::string& text) {
-    int points = static_cast<int>(std::count_if(text.begin(), text.end(), [](char c) { return !continuesCodePoint(c); }));
+    int points =
+        static_cast<int>(std::count_if(text.begin(), text.end(), [](char c) { return !continuesCodePoint(c); }));
     return screenColumn(text, points + 1);
   }
 
@@ -133,8 +134,8 @@ class Renderer {
       if (previous && marks[i].line > previous + 1) out_ += paint_.gutter(std::string(width_, ' ') + "...") + "\n";
       previous = marks[i].line;
       std::string number = std::to_string(previous);
-      out_ += paint_.gutter(std::string(width_ - number.size(), ' ') + number + " |") + " " +
-              texts_[{file, previous}] + "\n";
+      out_ += paint_.gutter(std::string(width_ - number.size(), ' ') + number + " |") + " " + texts_[{file, previous}] +
+              "\n";
       for (; i < end; ++i) underline(marks[i]);
     }
   }
@@ -164,7 +165,8 @@ class Renderer {
 };
 
 bool before(const Diagnostic* a, const Diagnostic* b) {
-  return std::tuple(a->primary.span.file, a->primary.span.begin) < std::tuple(b->primary.span.file, b->primary.span.begin);
+  return std::tuple(a->primary.span.file, a->primary.span.begin) <
+         std::tuple(b->primary.span.file, b->primary.span.begin);
 }
 
 }  // namespace
@@ -179,8 +181,7 @@ std::string renderHuman(const Diagnostics& d, bool colour) {
     if (!out.empty()) out += "\n";
     out += renderer.render(*p);
   }
-  if (d.errorCount() > d.limit)
-    out += "\n" + std::to_string(d.errorCount() - d.limit) + " more errors are not shown\n";
+  if (d.errorCount() > d.limit) out += "\n" + std::to_string(d.errorCount() - d.limit) + " more errors are not shown\n";
   return out;
 }
 

@@ -66,9 +66,7 @@ std::string renderFix(const Sources& sources, const Fix& fix) {
   return "{" + field("help", quoted(fix.help)) + "," + field("edits", list(fix.edits, edit)) + "}";
 }
 
-const char* name(Severity s) {
-  return s == Severity::Error ? "error" : s == Severity::Warning ? "warning" : "note";
-}
+const char* name(Severity s) { return s == Severity::Error ? "error" : s == Severity::Warning ? "warning" : "note"; }
 
 std::string render(const Sources& sources, const Diagnostic& d) {
   auto label = [&](const Label& l) { return renderLabel(sources, l); };

@@ -99,7 +99,8 @@ ExprPtr Builder::expr(P::ExprContext* c) {
   return e;
 }
 
-/// An operand of an operator: `if` and comprehensions reach as far to the right as they can, so there they need parentheses.
+/// An operand of an operator: `if` and comprehensions reach as far to the right as they can, so there they need
+/// parentheses.
 ExprPtr Builder::operand(P::ExprContext* c) {
   bool isIf = dynamic_cast<P::IfContext*>(c);
   auto comprehension = dynamic_cast<P::ComprehensionContext*>(c);
@@ -135,8 +136,7 @@ bool isComparison(antlr4::Token* op) {
 ExprPtr Builder::binary(P::BinaryContext* c) {
   auto e = make(Kind::Binary, c);
   e->text = c->op->getText();
-  if (auto left = dynamic_cast<P::BinaryContext*>(c->expr(0));
-      left && isComparison(left->op) && isComparison(c->op)) {
+  if (auto left = dynamic_cast<P::BinaryContext*>(c->expr(0)); left && isComparison(left->op) && isComparison(c->op)) {
     Diagnostic& d = diags_.error("E0110", span(c), "comparisons do not chain");
     std::string middle = diags_.sources().text(span(left->expr(1)));
     std::string help = diags_.sources().text(span(left)) + " and " + middle + " " + e->text + " " +
@@ -219,8 +219,7 @@ ExprPtr Builder::index(P::IndexContext* c) {
     auto& items = afterSemicolon ? e->axisIndices : e->indices;
     for (P::IndexItemContext* i : l->indexItem()) items.push_back(indexItem(i));
   }
-  if (indices->indexList().empty())
-    diags_.error("E0101", e->span, "the brackets hold no index", "expected an index");
+  if (indices->indexList().empty()) diags_.error("E0101", e->span, "the brackets hold no index", "expected an index");
   return e;
 }
 
@@ -286,13 +285,13 @@ ExprPtr Builder::list(P::ListContext* c) {
 }
 
 ExprPtr Builder::comprehension(P::ComprehensionContext* c) {
-  static const std::set<std::string> known = {"sum", "max",    "min",     "prod", "mean",
-                                              "all", "any",    "argmax",  "softmax", "stack"};
+  static const std::set<std::string> known = {"sum", "max", "min",    "prod",    "mean",
+                                              "all", "any", "argmax", "softmax", "stack"};
   auto e = make(Kind::Comprehension, c);
   e->text = c->COMPREHENSION()->getText();
   if (!known.count(e->text)) {
-    Diagnostic& d = diags_.error("E0201", span(c->COMPREHENSION()->getSymbol()),
-                                 "`" + e->text + "` is no comprehension");
+    Diagnostic& d =
+        diags_.error("E0201", span(c->COMPREHENSION()->getSymbol()), "`" + e->text + "` is no comprehension");
     d.notes.push_back("comprehensions are `sum max min prod mean all any argmax softmax stack`");
   }
   for (P::BinderContext* b : c->binder()) e->binders.push_back(binder(b->BINDER()->getSymbol(), b->range()));

@@ -52,8 +52,8 @@ bool Builder::declaration(P::StatementContext* c, Stmt& s) {
     s.kind = Kind::Input;
     for (P::InputItemContext* i : x->inputItem()) {
       std::vector<ast::Name> all = names(i->NAME());
-      ast::InputItem item{all[0], {all.begin() + 1, all.end()}, i->LBRACK() != nullptr, type(i->type()),
-                          optional(i->expr())};
+      ast::InputItem item{
+          all[0], {all.begin() + 1, all.end()}, i->LBRACK() != nullptr, type(i->type()), optional(i->expr())};
       s.inputItems.push_back(std::move(item));
     }
   } else if (auto x = dynamic_cast<P::OptionStmtContext*>(c)) {
@@ -270,14 +270,15 @@ ExprPtr Builder::block(P::BlockContext* c) {
   std::vector<P::LineContext*> lines = c->line();
   bool failed = false;
   for (P::LineContext* l : lines) failed |= l->exception != nullptr;
-  P::EquationStmtContext* last =
-      lines.empty() || lines.back()->exception ? nullptr
-                                               : dynamic_cast<P::EquationStmtContext*>(lines.back()->statement());
+  P::EquationStmtContext* last = lines.empty() || lines.back()->exception
+                                     ? nullptr
+                                     : dynamic_cast<P::EquationStmtContext*>(lines.back()->statement());
   if (last && !last->ASSIGN()) {
     e->args = {expr(last->expr(0))};
     lines.pop_back();
   } else {
-    if (!failed) diags_.error("E0114", span(c->getStop()), "the block has no value", "expected an expression before this");
+    if (!failed)
+      diags_.error("E0114", span(c->getStop()), "the block has no value", "expected an expression before this");
     auto none = std::make_shared<Expr>();
     none->kind = Expr::Kind::Number;
     none->span = e->span;
@@ -306,9 +307,9 @@ std::vector<ast::Param> Builder::params(P::ParamsContext* c) {
 
 std::optional<ast::TypeExpr> Builder::type(P::TypeContext* c, bool option) {
   static const std::map<std::string, std::string> meant = {
-      {"float32", "f32"}, {"float", "f32"}, {"float64", "f64"}, {"double", "f64"}, {"float16", "f16"}, {"half", "f16"},
-      {"bfloat16", "bf16"}, {"int", "i64"}, {"int64", "i64"}, {"int32", "i32"}, {"int8", "i8"}, {"uint8", "u8"},
-      {"boolean", "bool"}};
+      {"float32", "f32"}, {"float", "f32"},     {"float64", "f64"}, {"double", "f64"}, {"float16", "f16"},
+      {"half", "f16"},    {"bfloat16", "bf16"}, {"int", "i64"},     {"int64", "i64"},  {"int32", "i32"},
+      {"int8", "i8"},     {"uint8", "u8"},      {"boolean", "bool"}};
   if (!c) return std::nullopt;
   ast::TypeExpr t;
   t.span = span(c);

@@ -21,17 +21,16 @@ std::string describe(Token* t) {
 
 std::string joined(const std::vector<std::string>& items) {
   std::string out;
-  for (size_t i = 0; i < items.size(); ++i)
-    out += (i == 0 ? "" : i + 1 == items.size() ? " or " : ", ") + items[i];
+  for (size_t i = 0; i < items.size(); ++i) out += (i == 0 ? "" : i + 1 == items.size() ? " or " : ", ") + items[i];
   return out;
 }
 
-/// The expected tokens in words. After a complete operand nearly everything may follow, so there calls, indices and types are
-/// not listed.
+/// The expected tokens in words. After a complete operand nearly everything may follow, so there calls, indices and
+/// types are not listed.
 std::string expectation(const IntervalSet& set) {
   static const std::vector<std::pair<size_t, const char*>> literals = {
-      {P::ASSIGN, "`=`"}, {P::COMMA, "`,`"}, {P::RPAREN, "`)`"},  {P::RBRACK, "`]`"}, {P::THEN, "`then`"},
-      {P::ELSE, "`else`"}, {P::IN, "`in`"},  {P::LBRACE, "`{`"}, {P::RBRACE, "`}`"}, {P::ARROW, "`->`"}};
+      {P::ASSIGN, "`=`"},  {P::COMMA, "`,`"}, {P::RPAREN, "`)`"}, {P::RBRACK, "`]`"}, {P::THEN, "`then`"},
+      {P::ELSE, "`else`"}, {P::IN, "`in`"},   {P::LBRACE, "`{`"}, {P::RBRACE, "`}`"}, {P::ARROW, "`->`"}};
   static const std::vector<std::pair<size_t, const char*>> notAfterOperand = {
       {P::LPAREN, "`(`"}, {P::LBRACK, "`[`"}, {P::COLON, "`:`"}, {P::DOT, "`.`"}, {P::FROM, "`from`"}};
   std::vector<std::string> items;
@@ -125,8 +124,7 @@ void ErrorStrategy::report(const Situation& s) {
     std::string expected = expectation(s.expected);
     d = &diags_.error("E0101", span(s.found), "unexpected " + describe(s.found),
                       expected.empty() ? "" : "expected " + expected);
-    if (s.found->getType() == P::ASSIGN && has(s.expected, P::PLUS))
-      d->fixes.push_back({"to compare, write `==`", {}});
+    if (s.found->getType() == P::ASSIGN && has(s.expected, P::PLUS)) d->fixes.push_back({"to compare, write `==`", {}});
   }
   if (!d || diags_.errorCount() == before) return;
   P::LineContext* line = lineOf(s.context);

@@ -1,4 +1,5 @@
-// What the parser does at a syntax error: say it in the language's terms, then leave the statement. For frontend/parse/*.cpp only.
+// What the parser does at a syntax error: say it in the language's terms, then leave the statement. For
+// frontend/parse/*.cpp only.
 #pragma once
 
 #include <antlr4-runtime.h>

@@ -1,6 +1,7 @@
 #include "parse/keywords.hpp"
 
 #include <antlr4-runtime.h>
+
 #include <map>
 
 #include "TempoParser.h"
@@ -12,14 +13,14 @@ namespace {
 using L = grammar::TempoParser;
 
 const std::map<std::string, int> kFirst = {
-    {"dim", L::DIM},       {"size", L::SIZE},     {"input", L::INPUT},   {"option", L::OPTION}, {"let", L::LET},
-    {"next", L::NEXT},     {"output", L::OUTPUT}, {"report", L::REPORT}, {"print", L::PRINT},   {"assert", L::ASSERT},
-    {"save", L::SAVE},     {"use", L::USE},       {"fn", L::FN},         {"module", L::MODULE}, {"param", L::PARAM},
-    {"for", L::FOR},       {"pure", L::PURE},     {"extern", L::EXTERN}};
+    {"dim", L::DIM},   {"size", L::SIZE},     {"input", L::INPUT},   {"option", L::OPTION}, {"let", L::LET},
+    {"next", L::NEXT}, {"output", L::OUTPUT}, {"report", L::REPORT}, {"print", L::PRINT},   {"assert", L::ASSERT},
+    {"save", L::SAVE}, {"use", L::USE},       {"fn", L::FN},         {"module", L::MODULE}, {"param", L::PARAM},
+    {"for", L::FOR},   {"pure", L::PURE},     {"extern", L::EXTERN}};
 
 const std::map<std::string, int> kAfterOperand = {
-    {"when", L::WHEN},     {"otherwise", L::OTHERWISE}, {"until", L::UNTIL}, {"to", L::TO},          {"as", L::AS},
-    {"every", L::EVERY},   {"within", L::WITHIN},       {"from", L::FROM},   {"batched", L::BATCHED}};
+    {"when", L::WHEN},   {"otherwise", L::OTHERWISE}, {"until", L::UNTIL}, {"to", L::TO},          {"as", L::AS},
+    {"every", L::EVERY}, {"within", L::WITHIN},       {"from", L::FROM},   {"batched", L::BATCHED}};
 
 class Marker {
  public:
@@ -50,7 +51,8 @@ class Marker {
     return L::NAME;
   }
 
-  /// A name at the start of a statement is followed by an operator, `=`, `.`, `[` or `(`; a keyword by an operand or a word.
+  /// A name at the start of a statement is followed by an operator, `=`, `.`, `[` or `(`; a keyword by an operand or a
+  /// word.
   bool beginsStatement(size_t i, int keyword) const {
     int next = type(i + 1);
     switch (keyword) {

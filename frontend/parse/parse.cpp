@@ -1,7 +1,8 @@
 #include "parse/parse.hpp"
 
-#include <algorithm>
 #include <antlr4-runtime.h>
+
+#include <algorithm>
 
 #include "TempoParser.h"
 #include "parse/build.hpp"
@@ -153,9 +154,8 @@ ast::File parseSource(uint32_t source, Diagnostics& diags) {
   CommentLines comments(tokens.comments, text);
   for (ast::StmtPtr& s : file.stmts) s = documented(s, comments);
   for (ast::StmtPtr& s : comments.directives()) file.stmts.push_back(std::move(s));
-  std::stable_sort(file.stmts.begin(), file.stmts.end(), [](const ast::StmtPtr& a, const ast::StmtPtr& b) {
-    return a->span.begin < b->span.begin;
-  });
+  std::stable_sort(file.stmts.begin(), file.stmts.end(),
+                   [](const ast::StmtPtr& a, const ast::StmtPtr& b) { return a->span.begin < b->span.begin; });
   return file;
 }
 

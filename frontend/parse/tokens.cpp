@@ -1,7 +1,8 @@
 #include "parse/tokens.hpp"
 
-#include <algorithm>
 #include <antlr4-runtime.h>
+
+#include <algorithm>
 #include <map>
 #include <set>
 
@@ -31,9 +32,7 @@ bool isNesting(int type) {
          (expectsMore(type) && type != L::COMMA && type != L::ASSIGN && type != L::THEN);
 }
 
-bool separates(int type) {
-  return type == L::COMMA || type == L::COLON || type == L::ASSIGN || type == L::SEMI;
-}
+bool separates(int type) { return type == L::COMMA || type == L::COLON || type == L::ASSIGN || type == L::SEMI; }
 
 /// Does a line that begins with token `i` continue the one before it?
 bool continuesLine(const std::vector<Token>& raw, size_t i, const std::string& text) {
@@ -48,8 +47,8 @@ bool continuesLine(const std::vector<Token>& raw, size_t i, const std::string& t
          next != L::DOT;
 }
 
-/// Settles newlines and brackets. Each open bracket, and the file itself, is a frame; those that hold statements know where
-/// in the output the current one began.
+/// Settles newlines and brackets. Each open bracket, and the file itself, is a frame; those that hold statements know
+/// where in the output the current one began.
 class Segmenter {
  public:
   Segmenter(uint32_t source, const std::string& text, std::vector<Token> raw, Diagnostics& diags)
@@ -158,8 +157,8 @@ class Segmenter {
       out_.push_back(t);
       return i + 1;
     }
-    if (t.type == L::RBRACE && std::any_of(frames_.begin(), frames_.end(),
-                                           [](const Frame& f) { return f.open == L::LBRACE; }))
+    if (t.type == L::RBRACE &&
+        std::any_of(frames_.begin(), frames_.end(), [](const Frame& f) { return f.open == L::LBRACE; }))
       return unclosed(i);
     if (!news(t)) return abandon(i);
     if (top.holdsStatements()) {
@@ -172,8 +171,8 @@ class Segmenter {
     return abandon(i);
   }
 
-  /// At `i` a parenthesis or square bracket of the innermost statement is still open: report the outermost of them, leave the
-  /// statement out, and resume at the line after it.
+  /// At `i` a parenthesis or square bracket of the innermost statement is still open: report the outermost of them,
+  /// leave the statement out, and resume at the line after it.
   size_t unclosed(size_t i) {
     size_t opened = frames_.size() - 1;
     while (!frames_[opened - 1].holdsStatements()) --opened;
@@ -245,10 +244,13 @@ class Segmenter {
       return;
     }
     Diagnostic& d = diags_.error("E0105", span(t), "`" + s + "` has no meaning here");
-    static const std::map<std::string, std::string> meant = {
-        {"^", "powers are written `**`"},   {"&&", "write `and`"}, {"||", "write `or`"},
-        {"!", "write `not`, or `!=`"},      {"&", "write `and`"},  {"|", "write `or`"},
-        {"'", "strings are written in double quotes"}};
+    static const std::map<std::string, std::string> meant = {{"^", "powers are written `**`"},
+                                                             {"&&", "write `and`"},
+                                                             {"||", "write `or`"},
+                                                             {"!", "write `not`, or `!=`"},
+                                                             {"&", "write `and`"},
+                                                             {"|", "write `or`"},
+                                                             {"'", "strings are written in double quotes"}};
     if (auto it = meant.find(s); it != meant.end()) d.fixes.push_back({it->second, {}});
   }
 
@@ -277,18 +279,35 @@ bool canBeginStatement(int type) {
          (type >= L::DIM && type <= L::EXTERN);
 }
 
-/// Leaves out statements that begin with something no statement begins with, most often an operator that should have stood at
-/// the end of the line before.
-void checkBeginnings(std::vector<Token>& tokens, uint32_t source, const std::string& text, Diagnostics& diags) {
+/// `in[t] = x`: a reserved word where the name of an equation stands.
+bool isReservedTarget(const std::vector<Token>& tokens, size_t i) {
+  if (tokens[i].type < L::IF || tokens[i].type > L::FALSE || i + 1 >= tokens.size()) return false;
+  int next = tokens[i + 1].type;
+  bool takesOperand = tokens[i].type == L::IF || tokens[i].type == L::NOT;
+  return next == L::ASSIGN || next == L::COLON || (next == L::LBRACK && !takesOperand);
+}
+
+/// The first token of a statement is wrong, most often an operator that should have stood at the end of the line before.
+void reportBeginning(const std::vector<Token>& tokens, size_t i, uint32_t source, Diagnostics& diags) {
+  Span span{source, tokens[i].begin, tokens[i].end};
+  std::string text = diags.sources().text(span);
+  if (isReservedTarget(tokens, i)) {
+    diags.error("E0108", span, "`" + text + "` is a reserved word and names nothing", "expected a name");
+    return;
+  }
+  Diagnostic& d = diags.error("E0101", span, "a statement cannot begin with `" + text + "`");
+  if (expectsMore(tokens[i].type) && i > 0)
+    d.fixes.push_back({"to go on with the line before, end it with the operator, or put the expression in `()`", {}});
+}
+
+/// Leaves out statements that begin with something no statement begins with.
+void checkBeginnings(std::vector<Token>& tokens, uint32_t source, Diagnostics& diags) {
   std::vector<Token> kept;
   bool begins = true;
   for (size_t i = 0; i < tokens.size(); ++i) {
     const Token& t = tokens[i];
-    if (begins && t.type != L::RBRACE && !canBeginStatement(t.type)) {
-      Diagnostic& d = diags.error("E0101", {source, t.begin, t.end},
-                                  "a statement cannot begin with `" + text.substr(t.begin, t.end - t.begin) + "`");
-      if (expectsMore(t.type) && i > 0)
-        d.fixes.push_back({"to go on with the line before, end it with the operator, or put the expression in `()`", {}});
+    if (begins && t.type != L::RBRACE && (!canBeginStatement(t.type) || isReservedTarget(tokens, i))) {
+      reportBeginning(tokens, i, source, diags);
       for (int depth = 0; tokens[i].type != L::NL || depth > 0; ++i)
         depth += tokens[i].type == L::LBRACE ? 1 : tokens[i].type == L::RBRACE ? -1 : 0;
       continue;
@@ -320,7 +339,7 @@ Tokens tokenize(uint32_t source, Diagnostics& diags) {
   }
   result.tokens = Segmenter(source, text, std::move(raw), diags).run();
   markKeywords(result.tokens, text);
-  checkBeginnings(result.tokens, source, text, diags);
+  checkBeginnings(result.tokens, source, diags);
   return result;
 }
 

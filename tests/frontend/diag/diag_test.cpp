@@ -1,8 +1,9 @@
+#include "diag/diag.hpp"
+
 #include <set>
 
 #include "catch.hpp"
 #include "check.hpp"
-#include "diag/diag.hpp"
 
 using namespace tempo;
 
@@ -122,12 +123,16 @@ TEST_CASE("a diagnostic as a program reads it", "[diag]") {
   auto& e = d.error("E0201", {f, 2, 3}, "tab\tquote\" back\\ \x01 \xFF", "l");
   e.notes = {"n"};
   e.fixes.push_back({"h", {{{f, 2, 3}, "z\n"}}});
-  std::string place = "\"file\":\"a\\\"b.tempo\",\"begin\":{\"line\":2,\"column\":1,\"offset\":2},"
-                      "\"end\":{\"line\":2,\"column\":2,\"offset\":3}";
+  std::string place =
+      "\"file\":\"a\\\"b.tempo\",\"begin\":{\"line\":2,\"column\":1,\"offset\":2},"
+      "\"end\":{\"line\":2,\"column\":2,\"offset\":3}";
   CHECK(renderJson(d) ==
         "{\"severity\":\"error\",\"code\":\"E0201\",\"message\":\"tab\\tquote\\\" back\\\\ \\u0001 \xEF\xBF\xBD\","
-        "\"primary\":{" + place + ",\"text\":\"l\"},\"secondary\":[],\"notes\":[\"n\"],"
-        "\"fixes\":[{\"help\":\"h\",\"edits\":[{" + place + ",\"replacement\":\"z\\n\"}]}]}\n");
+        "\"primary\":{" +
+            place +
+            ",\"text\":\"l\"},\"secondary\":[],\"notes\":[\"n\"],"
+            "\"fixes\":[{\"help\":\"h\",\"edits\":[{" +
+            place + ",\"replacement\":\"z\\n\"}]}]}\n");
 }
 
 TEST_CASE("at most `limit` errors are kept, all are counted", "[diag]") {

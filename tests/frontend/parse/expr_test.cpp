@@ -77,7 +77,8 @@ TEST_CASE("literals", "[parse]") {
   CHECK(number("9223372036854775807").integer == INT64_MAX);
   CHECK(Parsed("y = 9223372036854775808").codes() == "E0107 1:5");
   CHECK(Parsed("y = 1e400").codes() == "E0107 1:5");
-  for (const char* bad : {"0x10", "2x", "1_", "1__0", "1.", "1e"}) CHECK(Parsed(std::string("y = ") + bad).codes() == "E0107 1:5");
+  for (const char* bad : {"0x10", "2x", "1_", "1__0", "1.", "1e"})
+    CHECK(Parsed(std::string("y = ") + bad).codes() == "E0107 1:5");
   CHECK(Parsed("y = \"a\\n\\t\\\"\\\\\"").file.stmts.at(0)->value->text == "a\n\t\"\\");
   CHECK(Parsed("y = \"a\\q\"").codes() == "E0104 1:7");
   CHECK(number("true").integer == 1);

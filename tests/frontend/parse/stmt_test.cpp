@@ -6,13 +6,13 @@ using Kind = tempo::ast::Stmt::Kind;
 
 TEST_CASE("every soft keyword may name a tensor", "[parse]") {
   for (const char* word :
-       {"dim", "size", "input", "option", "let", "next", "output", "report", "print", "assert", "save", "use", "fn",
-        "module", "param", "for", "pure", "extern", "when", "otherwise", "until", "to", "as", "every", "within", "from",
-        "batched", "over", "step", "axis", "None"}) {
+       {"dim", "size",  "input",  "option", "let",     "next", "output", "report", "print",     "assert", "save",
+        "use", "fn",    "module", "param",  "for",     "pure", "extern", "when",   "otherwise", "until",  "to",
+        "as",  "every", "within", "from",   "batched", "over", "step",   "axis",   "None"}) {
     std::string w = word;
     CAPTURE(w);
-    Parsed p(w + " = 1\n" + w + "[t] = " + w + " + 2 * " + w + "[t-1]\n" + w + " : f32 = f(" + w + ", " + w + ") when " +
-             w + " > 0\n(a, " + w + ") = b\n");
+    Parsed p(w + " = 1\n" + w + "[t] = " + w + " + 2 * " + w + "[t-1]\n" + w + " : f32 = f(" + w + ", " + w +
+             ") when " + w + " > 0\n(a, " + w + ") = b\n");
     CHECK(p.errors() == "");
     REQUIRE(p.file.stmts.size() == 4);
     for (const auto& s : p.file.stmts) CHECK(s->kind == Kind::Equation);
@@ -37,7 +37,8 @@ TEST_CASE("a newline ends a statement unless something is open", "[parse]") {
   CHECK(count("dim t : T,\n b : B\nx = 1") == 2);
   CHECK(count("a = 1\nwhen = 2\notherwise = 3\nwhen[t] = 4") == 4);
   CHECK(count("a = 1\r\nb = 2\r\n") == 2);
-  CHECK(count("\xEF\xBB\xBF" "a = 1\n") == 1);
+  CHECK(count("\xEF\xBB\xBF"
+              "a = 1\n") == 1);
   CHECK(count("a = 1; b = 2") == 2);
   CHECK(count("") == 0);
   CHECK(count("# only a comment") == 0);
@@ -66,8 +67,9 @@ TEST_CASE("statements keep to their places", "[parse]") {
 }
 
 TEST_CASE("documentation is the comments directly above", "[parse]") {
-  Parsed p("# not this\n\n# Adds.\n#  One.\nfn f(x) = x + 1\n# of g\n## test f(1) == 2\nfn g(x) = { # inner\n y = x\n y }\n"
-           "module m() {\n  # Calls.\n  fn call(x) = x\n}\n");
+  Parsed p(
+      "# not this\n\n# Adds.\n#  One.\nfn f(x) = x + 1\n# of g\n## test f(1) == 2\nfn g(x) = { # inner\n y = x\n y }\n"
+      "module m() {\n  # Calls.\n  fn call(x) = x\n}\n");
   REQUIRE(p.errors() == "");
   REQUIRE(p.file.stmts.size() == 4);
   CHECK(p.file.stmts[0]->doc == "Adds.\nOne.");
@@ -102,7 +104,8 @@ TEST_CASE("left sides", "[parse]") {
 }
 
 TEST_CASE("names of keywords may be called and used as values", "[parse]") {
-  Parsed p("fn f(size) = { size - 1 }\nfn g(next) = { next(3) }\nfn h(input) = { input * 2 }\nprint (a + b)\nprint -a\n");
+  Parsed p(
+      "fn f(size) = { size - 1 }\nfn g(next) = { next(3) }\nfn h(input) = { input * 2 }\nprint (a + b)\nprint -a\n");
   REQUIRE(p.errors() == "");
   CHECK(p.file.stmts[3]->kind == Kind::Print);
   CHECK(p.file.stmts[4]->kind == Kind::Print);
@@ -114,14 +117,17 @@ TEST_CASE("is the text a prefix of something longer", "[parse]") {
     CAPTURE(yes);
     CHECK(tempo::isIncomplete(yes));
   }
-  for (const char* no : {"", "x = 1", "x = (1]", "x = \"a", "x = if a then b else c", "x = f(1)", "}", "x = 3 ^", "\xff("}) {
+  for (const char* no :
+       {"", "x = 1", "x = (1]", "x = \"a", "x = if a then b else c", "x = f(1)", "}", "x = 3 ^", "\xff("}) {
     CAPTURE(no);
     CHECK_FALSE(tempo::isIncomplete(no));
   }
 }
 
 TEST_CASE("types and modules", "[parse]") {
-  Parsed p("x : f32 = 1\ny : f32[] = 1\nz : [8, D] = 1\noption s : string = \"a\" \"help\"\nuse nn, env.cartpole as env, \"m.tempo\"");
+  Parsed p(
+      "x : f32 = 1\ny : f32[] = 1\nz : [8, D] = 1\noption s : string = \"a\" \"help\"\nuse nn, env.cartpole as env, "
+      "\"m.tempo\"");
   REQUIRE(p.errors() == "");
   CHECK_FALSE(p.file.stmts[0]->type->shape);
   CHECK(p.file.stmts[1]->type->shape->empty());
