@@ -330,15 +330,31 @@ void KernelEmitter::branch(const kir::Stmt& s) {
   forget();
 }
 
+// Over lanes, the first lane that fails is the one reported.
 void KernelEmitter::check(const kir::Stmt& s) {
   Value* ok = emit(s.cond);
+  Value* failed = b_.CreateNot(ok);
+  if (mask_) {
+    unify(failed, mask_);
+    failed = b_.CreateAnd(failed, splat(mask_));
+  }
+  const bool vector = failed->getType()->isVectorTy();
   auto* bad = newBlock("fault");
   auto* good = newBlock("checked");
-  b_.CreateCondBr(ok, good, bad);
+  b_.CreateCondBr(vector ? b_.CreateOrReduce(failed) : failed, bad, good);
   b_.SetInsertPoint(bad);
+  Value* lane = nullptr;
+  if (vector) {
+    Value* bits = b_.CreateBitCast(failed, b_.getIntNTy(static_cast<unsigned>(lanes_)));
+    lane = b_.CreateZExtOrTrunc(b_.CreateBinaryIntrinsic(Intrinsic::cttz, bits, b_.getTrue()), i64());
+  }
   const auto n = static_cast<unsigned>(s.args.size());
   auto* values = slot(ArrayType::get(i64(), std::max(n, 1U)));
-  for (unsigned k = 0; k < n; ++k) b_.CreateStore(emit(s.args[k]), b_.CreateConstInBoundsGEP1_64(i64(), values, k));
+  for (unsigned k = 0; k < n; ++k) {
+    Value* v = emit(s.args[k]);
+    if (v->getType()->isVectorTy()) v = b_.CreateExtractElement(v, lane ? lane : constant(0));
+    b_.CreateStore(v, b_.CreateConstInBoundsGEP1_64(i64(), values, k));
+  }
   auto* type = FunctionType::get(b_.getVoidTy(), {b_.getPtrTy(), i64(), b_.getPtrTy(), b_.getInt32Ty()}, false);
   b_.CreateCall(module_.getOrInsertFunction("tempo_rt_fault", type),
                 {context_, constant(s.site), values, b_.getInt32(n)});

@@ -114,6 +114,9 @@ void KernelEmitter::survey(const kir::Block& body, Accesses& out, bool inReduce)
         survey(s->body, out, inReduce);
         survey(s->orelse, out, inReduce);
         break;
+      case SKind::Check:
+        surveyExpr(s->cond, out, inReduce);
+        break;
       default: out.possible = false; break;
     }
   }

@@ -61,7 +61,7 @@ struct Loop {
 struct Acc {
   std::string name;
   tempo::Reduce op;
-  DType dtype;       // of the accumulator; ArgMax/ArgMin: dtype of the compared value, result in name (i64), best value in name + "_v"
+  DType dtype;       // of the accumulator; ArgMax/ArgMin: dtype of the compared value, position (i64, counted from the loop's lo) in name, best value in name + "_v"
   ExprPtr value;     // folded in each iteration
 };
 
@@ -71,7 +71,7 @@ struct Stmt {
     If,              // cond; body; orelse
     Let,             // name = value
     Store,           // buffer `name`[index] = value
-    Reduce,          // loops (a nest; inner bounds may use outer variables); accs; body: Lets evaluated per iteration before the values
+    Reduce,          // loops (a nest; inner bounds may use outer variables); accs; body: Lets and Checks done per iteration before the values
     Check,           // cond must hold, else the run stops with fault `site`; args: values reported
     Poll,            // stop flag: leave the kernel here if set (state is whole)
     Call,            // library call (`name`, args); reserved for GEMM

@@ -310,7 +310,7 @@ class Parser {
     do s.loops.push_back(loop());
     while (accept(","));
     expect("{");
-    while (isWord("let")) s.body.push_back(stmt());
+    while (isWord("let") || isWord("check")) s.body.push_back(stmt());
     while (!accept("}")) {
       Acc a{};
       auto r = findReduce(name());

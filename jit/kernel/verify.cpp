@@ -160,7 +160,7 @@ class Verifier {
     require(!s.loops.empty() && !s.accs.empty(), "empty reduction");
     for (const auto& l : s.loops) loop(l);
     for (const auto& b : s.body) {
-      require(b->kind == Stmt::Kind::Let, "only lets inside a reduction");
+      require(b->kind == Stmt::Kind::Let || b->kind == Stmt::Kind::Check, "only lets and checks inside a reduction");
       stmt(*b);
     }
     for (const auto& a : s.accs) {
