@@ -194,3 +194,26 @@ TEST_CASE("token soup never crashes, and whatever is built prints", "[parse]") {
   }
   CHECK(clean > 20);
 }
+
+TEST_CASE("a damaged program gives diagnostics, never a crash", "[parse]") {
+  const std::string program =
+      "use nn, optim\ndim i : I = 200, t : T until done\ninput x[t] : f32[1] = csv(\"series.csv\")\nh[i, 0] = zeros\n"
+      "h[i, t+1] = cell(x, h) when t < 3\nloss = mean(mean((head(h[t+1]) - x[t+1]) ** 2), over = t in 0 : T-1)\n"
+      "(cell, head)[i+1] = optim.adam[i](lr = 3e-3)((cell, head), grad(loss, (cell, head)))\n"
+      "fn f[t](x) = { s[0] = x[; None, 0:3]; s[t+1] = sum[k in 0 : t] x[k]\n s }\n"
+      "module m(n) {\n param w : f32[n] = zeros\n fn call(x) = if n > 3 then x else w\n}\nreport every 10 i : loss\n";
+  REQUIRE(Parsed(program).errors() == "");
+  std::mt19937 random(7);
+  for (int n = 0; n < 1000; ++n) {
+    std::string text = program;
+    for (int edits = 1 + random() % 3; edits > 0; --edits) {
+      size_t at = random() % text.size(), length = random() % 4;
+      std::string moved = text.substr(random() % text.size(), random() % 6);
+      text.replace(at, std::min(length, text.size() - at), random() % 2 ? moved : "");
+    }
+    Parsed p(text);
+    p.tree();
+    p.errors();
+    for (const auto& d : p.diags.all()) REQUIRE(d->primary.span.end <= text.size());
+  }
+}
