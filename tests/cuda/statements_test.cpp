@@ -4,86 +4,10 @@
 #include "catch.hpp"
 #include "cuda/common.hpp"
 #include "cuda/nvrtc.hpp"
+#include "cuda/programs.hpp"
 
 namespace tempo::cudatest {
 namespace {
-
-// A recurrence inside a kernel: h[t] of width D from h[t-1], a uniform value read by all threads and then overwritten, a
-// triangular nest, shared and global scratch, both branches of an if, a reversed loop.
-const char* kEverything = R"(sizes T, D
-buffer x: f32[T * D] input
-buffer h: f32[(T + 1) * D] output
-buffer total: f32[2] output
-buffer tri: i64[T * T] output zeroed
-buffer back: i64[T] output
-kernel rnn(T, D) {
-  buffer x: f32
-  buffer h: f32 written
-  buffer total: f32 written
-  scratch tmp: f32[64]
-  scratch big: f32[D * 2]
-  grid() {
-    par d in 0 .. D {
-      h[d] = 0:f32
-    }
-    total[0] = 0:f32
-    total[1] = 1:f32
-    for t in 0 .. T {
-      let before: f32 = total[0]
-      par d in 0 .. D {
-        big[d] = x[(t * D) + d] + h[(t * D) + d]
-        big[d + D] = before
-      }
-      par d in 0 .. D {
-        h[((t + 1) * D) + d] = big[(D - 1) - d] + big[d + D]
-      }
-      reduce d in 0 .. D {
-        let v: f32 = h[((t + 1) * D) + d]
-        sum s: f32 = v
-      }
-      if (t % 2) == 0 {
-        par k in 0 .. 64 {
-          tmp[k] = s
-        }
-        total[0] = tmp[63] + before
-      } else {
-        total[0] = before - 1:f32
-      }
-      poll
-    }
-  }
-}
-kernel triangle(T) {
-  buffer tri: i64 written
-  grid() {
-    par i in 0 .. T {
-      par j in 0 .. i + 1 {
-        tri[(i * T) + j] = (i * 100) + j
-      }
-    }
-  }
-}
-kernel backwards(T) {
-  buffer back: i64 written
-  grid(k in 0 .. 1) {
-    for t in 0 .. T reverse {
-      if t == (T - 1) {
-        back[t] = 1
-      } else {
-        back[t] = (back[t + 1] * 2) + k
-      }
-    }
-  }
-}
-host {
-  launch rnn(T, D)
-  launch triangle(T)
-  if T >= 1 {
-    launch backwards(T)
-  } else {
-  }
-}
-)";
 
 struct Expected {
   std::vector<float> h, total;

@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -26,6 +27,18 @@ const std::vector<std::string>& flags() {
   static const std::vector<std::string> f = {"-std=c++17",     "-O1",  "-w",   "-DTEMPO_EMULATE",  "-ffp-contract=off",
                                              "-fwrapv",        "-fPIC", "-shared", "-Wl,-Bsymbolic", "-x", "c++"};
   return f;
+}
+
+/// The compiler of the build; elsewhere (a bundle on another machine) $CXX or g++.
+std::string compiler() {
+  if (access(TEMPO_EMULATION_CXX, X_OK) == 0) return TEMPO_EMULATION_CXX;
+  const char* own = std::getenv("CXX");
+  return own && *own ? own : "g++";
+}
+
+fs::path cacheFolder() {
+  const fs::path build = TEMPO_BINARY_DIR;
+  return (fs::exists(build) ? build : fs::temp_directory_path()) / "cuda_emulation_cache";
 }
 
 uint64_t hash(const std::string& s, uint64_t h = 14695981039346656037ull) {
@@ -65,12 +78,12 @@ bool build(const std::string& source, const fs::path& target, std::string* probl
   const std::string unique = target.string() + "." + std::to_string(getpid()) + "." + std::to_string(counter++);
   const fs::path cpp = unique + ".cpp", object = unique + ".so", log = unique + ".log";
   std::ofstream(cpp, std::ios::binary) << source;
-  std::vector<std::string> command = {TEMPO_EMULATION_CXX};
+  std::vector<std::string> command = {compiler()};
   command.insert(command.end(), flags().begin(), flags().end());
   for (const std::string& s : {cpp.string(), std::string("-o"), object.string()}) command.push_back(s);
   const int rc = runCommand(command, log);
   if (rc != 0) *problem = readFile(log);
-  if (rc != 0 && problem->empty()) *problem = "could not run " TEMPO_EMULATION_CXX;
+  if (rc != 0 && problem->empty()) *problem = "could not run " + compiler();
   std::error_code ignored;
   if (rc == 0) fs::rename(object, target, ignored);
   if (rc == 0) fs::rename(cpp, target.string() + ".cpp", ignored);
@@ -87,11 +100,11 @@ void* Library::symbol(const char* name) const { return dlsym(handle_, name); }
 std::shared_ptr<Library> compileLibrary(const std::string& source, std::string* problem) {
   static std::mutex mutex;
   std::lock_guard<std::mutex> lock(mutex);
-  uint64_t h = hash(source, hash(TEMPO_EMULATION_CXX));
+  uint64_t h = hash(source, hash(compiler()));
   for (const auto& f : flags()) h = hash(f, h);
   char name[32];
   std::snprintf(name, sizeof name, "%016llx.so", static_cast<unsigned long long>(h));
-  const fs::path folder = fs::path(TEMPO_BINARY_DIR) / "cuda_emulation_cache";
+  const fs::path folder = cacheFolder();
   std::error_code ignored;
   fs::create_directories(folder, ignored);
   const fs::path file = folder / name;

@@ -17,3 +17,14 @@ foreach(test test_cuda test_driver)
     add_dependencies(${test} tempo_fake_cuda)
   endif()
 endforeach()
+
+# Compares a GPU with the emulator; see bench/gpu_check. Here without one it must say so.
+add_executable(check_kernels ${PROJECT_SOURCE_DIR}/bench/gpu_check/check_kernels.cpp)
+target_include_directories(check_kernels PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
+target_link_libraries(check_kernels PRIVATE tempo_emulation)
+add_test(NAME gpu_kernels COMMAND check_kernels)
+set_tests_properties(gpu_kernels PROPERTIES SKIP_RETURN_CODE 77)
+# A device that does nothing must be found out.
+add_test(NAME gpu_kernels_can_fail COMMAND check_kernels)
+set_tests_properties(gpu_kernels_can_fail PROPERTIES WILL_FAIL ON ENVIRONMENT "TEMPO_CUDA_DRIVER=$<TARGET_FILE:tempo_fake_cuda>")
+add_dependencies(check_kernels tempo_fake_cuda)
