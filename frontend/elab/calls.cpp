@@ -216,8 +216,8 @@ Value Elaborator::evalBlock(const ast::Expr& body, const ScopePtr& outer, const 
         auto lazy = std::make_shared<LazyEquation>();
         lazy->stmt = st.get();
         lazy->scope = scope;
-        lazy->path = path;
-        lazy->dims = cx_.dims;
+        lazy->context = cx_;
+        lazy->context.path = path;
         for (size_t k = 0; k < st->targets.size(); ++k) {
           Binding b;
           b.kind = Binding::Kind::Lazy;
@@ -236,6 +236,33 @@ Value Elaborator::evalBlock(const ast::Expr& body, const ScopePtr& outer, const 
   return eval(*body.args[0], scope);
 }
 
+/// The array in the written dtype and shape; a scalar fills the shape.
+Arr Elaborator::conform(const Arr& a0, const ast::TypeExpr& type, Span where) {
+  Arr a = a0;
+  if (a->unknown) return a;
+  if (type.dtype) {
+    bool fits = a->weak == Weak::None ? promote(a->dtype, *type.dtype) == *type.dtype : a->weak == Weak::Int || isFloat(*type.dtype);
+    if (!fits) fail("E0417", where, "this is " + shapeText(*a) + ", and the written type is " + name(*type.dtype));
+    a = cast(a, *type.dtype);
+  }
+  if (!cx_.shape) return a;
+  const std::vector<Ix>& shape = *cx_.shape;
+  if (a->rank() == 0 && !shape.empty()) {
+    std::set<Sym> dims = a->dims;
+    return composite(a->dtype, a->weak, dims, shape,
+                     [this, a](const std::vector<Ix>&, DType want) { return a->gen({}, want); });
+  }
+  bool same = a->rank() == shape.size();
+  for (size_t k = 0; same && k < shape.size(); ++k) same = sameLength(a->shape[k], shape[k]);
+  if (!same) {
+    Array written;
+    written.dtype = a->dtype;
+    written.shape = shape;
+    fail("E0417", where, "this is " + shapeText(*a) + ", and the written type is " + shapeText(written));
+  }
+  return a;
+}
+
 /// The value of a local plain equation, elaborated at its first use, in its own place.
 Value Elaborator::force(LazyEquation& lazy, const Binding& b, Span where) {
   const ast::Stmt& st = *lazy.stmt;
@@ -252,25 +279,25 @@ Value Elaborator::force(LazyEquation& lazy, const Binding& b, Span where) {
     } done{lazy};
     Saved saved(*this);
     std::string name = st.targets.empty() ? st.name.text : st.targets[0].name.text;
-    cx_.path = lazy.path;
-    if (lazy.program) {
-      cx_.active = Cond();
-      cx_.dims.clear();
-    }
-    cx_.dims.insert(lazy.dims.begin(), lazy.dims.end());
+    cx_ = lazy.context;
     if (st.targets.size() <= 1) {
-      std::string full = lazy.path.empty() ? name : lazy.path + "." + name;
+      std::string full = lazy.context.path.empty() ? name : lazy.context.path + "." + name;
       cx_.path = full;
+      cx_.shape.reset();
+      if (st.type && st.type->shape) {
+        cx_.shape.emplace();
+        for (auto& x : *st.type->shape) cx_.shape->push_back(evalIx(*x, lazy.scope, "a length"));
+      }
       Value v = eval(*st.value, lazy.scope);
-      cx_.path = lazy.path;
-      if (v.kind == Value::Kind::Array && st.type && st.type->dtype) v = Value::of(cast(v.array, *st.type->dtype));
+      cx_.path = lazy.context.path;
+      if (v.kind == Value::Kind::Array && st.type) v = Value::of(conform(v.array, *st.type, st.value->span));
       bool weak = v.kind == Value::Kind::Array && (v.array->weak != Weak::None || v.array->ix || v.array->cond);
       if (v.kind == Value::Kind::Array && !weak) v = Value::of(materialise(v.array, name));
       lazy.value = v;
     } else {
-      cx_.path = lazy.path.empty() ? name : lazy.path + "." + name;
+      cx_.path = lazy.context.path.empty() ? name : lazy.context.path + "." + name;
       Value v = eval(*st.value, lazy.scope);
-      cx_.path = lazy.path;
+      cx_.path = lazy.context.path;
       for (size_t k = 0; k < st.targets.size(); ++k) {
         Value item = part(v, k, st.targets.size(), st.span);
         bool weak = item.kind == Value::Kind::Array && (item.array->weak != Weak::None || item.array->ix || item.array->cond);
@@ -356,8 +383,9 @@ void Elaborator::declareMembers(const std::vector<ast::StmtPtr>& body, const Sco
         auto lazy = std::make_shared<LazyEquation>();
         lazy->stmt = st.get();
         lazy->scope = scope;
-        lazy->path = path;
-        lazy->dims = dims;
+        lazy->context = cx_;
+        lazy->context.path = path;
+        lazy->context.dims = dims;
         if (st->kind == ast::Stmt::Kind::Param && !st->value) {
           fail("E0214", st->span, "a parameter needs a value to begin with", "", "`param " + st->name.text + " = normal(0, 0.1, shape = [...])`");
         }

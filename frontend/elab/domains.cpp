@@ -51,6 +51,7 @@ Cond Elaborator::domainOf(NodeId id) {
   Cond c = Cond::truth(false);
   if (roles_[id.v] == NodeRole::Fixed) {
     for (auto& p : n.pieces) c = c || p.where;
+    if (n.pieces.size() > 1) c = solver_.simplify(c, sizeFacts());
     return domains_[id.v] = c;
   }
   if (!computing_.insert(id.v).second) {
@@ -132,6 +133,9 @@ void Elaborator::boundPlain(Node& n, Cond& c) {
     if (!solver_.max(Ix(d), n.dims, given)) extra = extra && Cond::lt(Ix(d), dimSize(d));
   }
   c = c && extra;
+  Cond declared = declaredRange(std::set<Sym>(n.dims.begin(), n.dims.end()));
+  if (c == declared || n.dims.empty()) return;
+  if (solver_.implies(c && sizeFacts(), declared) && solver_.implies(declared && sizeFacts(), c)) c = declared;
 }
 
 void Elaborator::computeDomains() {
@@ -249,6 +253,20 @@ void Elaborator::computeNeeds() {
     for (size_t j = 1; j < parts.size(); ++j) all = all || parts[j];
     n.pieces[0].where = parts.size() == 1 ? all : solver_.simplify(all, sizeFacts());
   }
+  relaxConstants();
+}
+
+/// What reads nothing that depends on steps exists whatever the sizes are: parameters, tables.
+void Elaborator::relaxConstants() {
+  for (auto& n : graph_.nodes()) {
+    if (roles_[n.id.v] != NodeRole::Aux || n.pieces.empty() || !n.dims.empty()) continue;
+    bool free = true;
+    forEachRead(n, [&](const Piece&, const Expr& r) {
+      const Node& t = graph_.at(r.node);
+      free &= t.dims.empty() && t.pieces.size() == 1 && t.pieces[0].where.isTrue();
+    });
+    if (free) n.pieces[0].where = Cond();
+  }
 }
 
 /// An equation that is only a copy of a node made for it takes that node's body.
@@ -328,8 +346,9 @@ void Elaborator::checkEmptyReduce(const Node& n, const Piece& p) {
   } catch (const std::exception&) {
   }
   if (!now) {
-    facts_.push_back(!sizes);
-    graph_.facts.push_back(solver_.simplify(!sizes, sizeFacts()));
+    Cond fact = solver_.simplify(!sizes, sizeFacts());
+    facts_.push_back(fact);
+    graph_.facts.push_back(fact);
     return;
   }
   std::string at;

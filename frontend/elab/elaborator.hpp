@@ -115,6 +115,7 @@ class Elaborator {
   Arr indexAxes(const Arr& a, const std::vector<ast::Index>& ix, const ScopePtr& s, Span where);
   Arr gatherAxis(const Arr& a, size_t axis, const IndexValue& iv, Span where);
   Arr gatherDims(Arr a, const std::vector<IndexValue>& ix, Span where);
+  Arr withDims(const Arr& a, const std::vector<Ix>& used);
   Index dataIndex(const Arr& idx, const ExprPtr& value, const IndexValue& iv, Span where);
   Ix rangeLength(const Ix& lo, const Ix& hi, int64_t step);
   int64_t stepOf(const IndexValue& iv);
@@ -178,6 +179,7 @@ class Elaborator {
   void bindParameters(const ast::Stmt& decl, Args& args, const ScopePtr& scope, const ast::Expr* body, Span where);
   void bindDims(const ast::Stmt& decl, const Callable& c, const ScopePtr& scope, size_t& used, Span where);
   Value evalBlock(const ast::Expr& body, const ScopePtr& scope, const std::string& path);
+  Arr conform(const Arr& a, const ast::TypeExpr& type, Span where);
   Value instantiate(const Callable& c, Args& args, Span where);
   void declareMembers(const std::vector<ast::StmtPtr>& body, const ScopePtr& scope, const std::string& path,
                       const std::set<Sym>& dims, std::vector<std::string>& order);
@@ -216,6 +218,7 @@ class Elaborator {
   Cond readDefined(const Node& n, const Piece& p, const Expr& read, const Cond& guard);
   void boundPlain(Node& n, Cond& c);
   void computeNeeds();
+  void relaxConstants();
   Cond need(const Node& consumer, const Cond& where, const std::vector<Axis>& axes, const std::vector<RVar>& rvars,
             const Expr& read, const Cond& guard, const Node& target);
   void walkReads(const ExprPtr& e, const Cond& guard, const std::function<void(const Expr&, const Cond&)>& f);
@@ -249,13 +252,6 @@ class Elaborator {
   Entry& entry(const std::string& name);
   Size* findSize(Sym s);
 
-  struct Context {
-    std::string path;     // names nodes: `y.softmax`
-    Cond active = Cond();  // what is known of dims here
-    std::set<Sym> dims;   // of the equation: a draw differs at each of their points
-    std::vector<Sym> bound;                    // bound variables of enclosing comprehensions
-    std::optional<std::vector<Ix>> shape;      // written on the left: the shape of a draw that says none
-  };
   struct Saved {          // restores the context
     Elaborator& e;
     Context old;

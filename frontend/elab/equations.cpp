@@ -59,8 +59,7 @@ void Elaborator::declareEquation(const ast::Stmt& st, const ScopePtr& scope, con
           lazy = std::make_shared<LazyEquation>();
           lazy->stmt = &st;
           lazy->scope = scope;
-          lazy->path = prefix;
-          lazy->program = true;
+          lazy->context.path = prefix;
         }
         b.kind = Binding::Kind::Lazy;
         b.lazy = lazy;

@@ -121,6 +121,14 @@ Value Elaborator::evalMember(const ast::Expr& e, const ScopePtr& s) {
 
 Arr Elaborator::asArray(const Value& v, Span where) {
   if (v.kind == Value::Kind::Array) return v.array;
+  if (v.kind == Value::Kind::List && !v.items.empty()) {
+    // A list of numbers, or of lists of them, written where a tensor is needed.
+    Args args;
+    Value items = v;
+    for (auto& i : items.items) i = Value::of(asArray(i, where));
+    args.positional.push_back(items);
+    return bStack(args, where).array;
+  }
   const char* what = v.kind == Value::Kind::Range      ? "a range"
                      : v.kind == Value::Kind::String   ? "a string"
                      : v.kind == Value::Kind::List     ? "a list"

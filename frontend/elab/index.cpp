@@ -35,7 +35,6 @@ Ix Elaborator::rangeLength(const Ix& lo, const Ix& hi, int64_t step) {
   int64_t s = step > 0 ? step : -step;
   if (s != 1) n = Ix::floordiv(n + (s - 1), s);
   if (n.asConst()) return Ix::max(n, 0);
-  if (!emit_) return Ix::max(n, 0);
   // Where nothing can make it negative the `max` is left out; one step beyond each end is counted in, for shifted reads.
   Cond given = sizeFacts();
   std::set<Sym> vars = n.vars();
@@ -382,6 +381,17 @@ Arr Elaborator::gatherAxis(const Arr& a0, size_t axis, const IndexValue& iv, Spa
   return bounded(accessArray(acc, holes, a->dtype, dims, shape, loc(where)), a->lo, a->hi);
 }
 
+/// The array, depending also on what the index expressions use.
+Arr Elaborator::withDims(const Arr& a, const std::vector<Ix>& used) {
+  auto b = std::make_shared<Array>(*a);
+  for (auto& e : used) {
+    for (Sym v : e.vars()) {
+      if (isDim(v) || boundVars_.count(v)) b->dims.insert(v);
+    }
+  }
+  return b;
+}
+
 Arr Elaborator::indexAxes(const Arr& a0, const std::vector<ast::Index>& ix, const ScopePtr& s, Span where) {
   Arr a = a0;
   if (a->unknown) {
@@ -432,6 +442,7 @@ Arr Elaborator::indexAxes(const Arr& a0, const std::vector<ast::Index>& ix, cons
           p[axis] = lo + Ix(step) * p[axis];
           return p;
         });
+        a = withDims(a, {lo});
       }
       ++axis;
     } else {
@@ -441,13 +452,7 @@ Arr Elaborator::indexAxes(const Arr& a0, const std::vector<ast::Index>& ix, cons
         p.insert(p.begin() + axis, at);
         return p;
       });
-      for (Sym v : at.vars()) {
-        if (isDim(v) || boundVars_.count(v)) {
-          auto b = std::make_shared<Array>(*a);
-          b->dims.insert(v);
-          a = b;
-        }
-      }
+      a = withDims(a, {at});
     }
   }
   auto out = std::make_shared<Array>(*a);

@@ -91,14 +91,21 @@ struct Value {
   }
 };
 
+/// Where an expression stands.
+struct Context {
+  std::string path;                          // names nodes: `y.softmax`
+  Cond active = Cond();                      // what is known of dims here
+  std::set<Sym> dims;                        // of the equation: a draw differs at each of their points
+  std::vector<Sym> bound;                    // bound variables of enclosing comprehensions
+  std::optional<std::vector<Ix>> shape;      // written on the left: the shape of a draw that says none
+};
+
 /// An equation (or several of one tuple) with a plain left inside a function or module: elaborated when first read.
 struct LazyEquation {
   const ast::Stmt* stmt = nullptr;
   ScopePtr scope;
-  std::string path;
-  std::set<Sym> dims;                // of the family it belongs to
+  Context context;                   // of the place that declared it
   bool forced = false, busy = false;
-  bool program = false;              // a structure defined by the program itself
   Value value;
 };
 
