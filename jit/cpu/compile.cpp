@@ -67,13 +67,17 @@ class Session {
   }
 };
 
-std::pair<std::string, std::string> cpuAndFeatures(const std::string& wanted) {
-  if (wanted != "native") return {wanted, ""};
+std::pair<std::string, std::string> hostCpu() {
   std::string features;
   for (const auto& f : llvm::sys::getHostCPUFeatures()) {
     features += (features.empty() ? "" : ",") + std::string(f.second ? "+" : "-") + f.first().str();
   }
   return {llvm::sys::getHostCPUName().str(), features};
+}
+
+std::pair<std::string, std::string> cpuAndFeatures(const std::string& wanted) {
+  static const auto host = hostCpu();
+  return wanted == "native" ? host : std::pair<std::string, std::string>(wanted, "");
 }
 
 std::unique_ptr<llvm::TargetMachine> makeTarget(const CpuOptions& o) {

@@ -58,6 +58,7 @@ class ExprEmitter {
   Value* seed_ = nullptr;
   int lanes_ = 1;              // of the vectorised loop being emitted
   Value* mask_ = nullptr;      // lanes that are active; null: all
+  Value* tailMask_ = nullptr;  // the mask of a loop's last iterations; its first lane is active
   llvm::MDNode* accessGroup_ = nullptr;
 
   llvm::Type* registerType(DType t);  // of a value

@@ -250,7 +250,7 @@ Value* ExprEmitter::emitLoad(const kir::Expr& e) {
   const Align align(static_cast<uint64_t>(bytes(buf.dtype)));
   const auto stride = firstLane_ ? std::optional<int64_t>(0) : strideOf(*e.args[0]);
   const bool uniform = stride && *stride == 0;
-  if (lanes_ == 1 || firstLane_ || (uniform && !mask_)) {
+  if (lanes_ == 1 || firstLane_ || (uniform && mask_ == tailMask_)) {
     Value* p = b_.CreateInBoundsGEP(elem, buf.pointer, emitLane0(e.args[0]));
     return toRegister(buf.dtype, tag(b_.CreateAlignedLoad(elem, p, align)));
   }

@@ -169,9 +169,10 @@ void KernelEmitter::emitInstances(Value* begin, Value* end) {
   b_.SetInsertPoint(done);
 }
 
-Value* KernelEmitter::loop(Value* lo, Value* hi, int64_t step, MDNode* metadata, const std::function<void(Value*)>& body) {
+Value* KernelEmitter::loop(Value* lo, Value* hi, int64_t step, MDNode* metadata, const std::function<void(Value*)>& body,
+                           bool partial) {
   auto* before = b_.GetInsertBlock();
-  Value* last = step == 1 ? hi : b_.CreateSub(hi, constant(step - 1));
+  Value* last = step == 1 || partial ? hi : b_.CreateSub(hi, constant(step - 1));
   auto* head = newBlock("loop");
   auto* inside = newBlock("body");
   b_.CreateBr(head);
@@ -204,7 +205,7 @@ static MDNode* loopNode(LLVMContext& c, std::vector<Metadata*> parts) {
 MDNode* KernelEmitter::plainLoop() {
   auto* no = ConstantAsMetadata::get(b_.getFalse());
   return loopNode(ctx_, {MDNode::get(ctx_, {MDString::get(ctx_, "llvm.loop.vectorize.enable"), no}),
-                         MDNode::get(ctx_, {MDString::get(ctx_, "llvm.loop.unroll.disable")})});
+                         MDNode::get(ctx_, {MDString::get(ctx_, "llvm.loop.unroll.runtime.disable")})});
 }
 
 MDNode* KernelEmitter::parallelLoop(MDNode* group) {
@@ -279,19 +280,41 @@ void KernelEmitter::parRange(const std::string& var, Value* lo, Value* hi, bool 
     accessGroup_ = saved;
     return;
   }
-  std::vector<int> widths = {plan.lanes, 1};
-  if (plan.wide > plan.lanes) widths.insert(widths.begin(), plan.wide);
   const bool was = sequentialReduce_;
   sequentialReduce_ = true;
-  for (int lanes : widths) {
-    lo = loop(lo, hi, lanes, plainLoop(), [&](Value* i) {
-      lanes_ = lanes;
-      bind(var, laneBinding(i, nonNeg));
-      block(body);
-      lanes_ = 1;
-    });
-  }
+  for (const Pass& pass : passes(plan.wide, plan.lanes)) lo = lanePass(pass, var, lo, hi, nonNeg, [&] { block(body); });
   sequentialReduce_ = was;
+}
+
+std::vector<KernelEmitter::Pass> KernelEmitter::passes(int wide, int lanes) const {
+  const bool masks = machine_.vectorBytes == 64;  // masked vector operations cost what plain ones do
+  if (!masks) {
+    if (wide > lanes) return {{wide, false}, {lanes, false}, {1, false}};
+    return {{lanes, false}, {1, false}};
+  }
+  return {{wide, false}, {lanes, true}};
+}
+
+Value* KernelEmitter::lanePass(const Pass& pass, const std::string& var, Value* lo, Value* hi, bool nonNeg,
+                               const std::function<void()>& body) {
+  return loop(
+      lo, hi, pass.lanes, plainLoop(),
+      [&](Value* i) {
+        lanes_ = pass.lanes;
+        if (pass.masked) mask_ = tailMask_ = laneMask(b_.CreateSub(hi, i));
+        bind(var, laneBinding(i, nonNeg));
+        body();
+        lanes_ = 1;
+        mask_ = tailMask_ = nullptr;
+      },
+      pass.masked);
+}
+
+Value* KernelEmitter::laneMask(Value* count) {
+  Value* n = b_.CreateBinaryIntrinsic(Intrinsic::smin, count, constant(lanes_));
+  std::vector<Constant*> steps;
+  for (int k = 0; k < lanes_; ++k) steps.push_back(b_.getInt32(static_cast<uint32_t>(k)));
+  return b_.CreateICmpULT(ConstantVector::get(steps), splat(b_.CreateTrunc(n, b_.getInt32Ty())));
 }
 
 Binding KernelEmitter::laneBinding(Value* i, bool nonNeg) {

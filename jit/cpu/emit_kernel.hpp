@@ -42,6 +42,17 @@ class KernelEmitter : public ExprEmitter {
   void poll();
   void leave();  // returns from the kernel
 
+  /// One way of running through the iterations that are left: `lanes` at a time, all of them or under a mask.
+  struct Pass {
+    int lanes;
+    bool masked;
+  };
+  std::vector<Pass> passes(int wide, int lanes) const;
+  /// Runs `body` with lanes, mask and `var` set; gives the first iteration not done.
+  Value* lanePass(const Pass& pass, const std::string& var, Value* lo, Value* hi, bool nonNegative,
+                  const std::function<void()>& body);
+  Value* laneMask(Value* count);                   // the first `count` lanes
+
   /// The variable of a loop that runs `lanes_` iterations at once, from i.
   Binding laneBinding(Value* i, bool nonNegative);
 
@@ -58,7 +69,7 @@ class KernelEmitter : public ExprEmitter {
   void reduceAcross(const kir::Stmt& s);   // lanes over the last loop, combined at the end
   void reduceInOrder(const kir::Stmt& s);  // one after the other (per lane of the enclosing loop)
   std::vector<AccSlots> accSlots(const kir::Stmt& s);
-  void fold(const kir::Stmt& s, const std::vector<AccSlots>& slots, Value* position);
+  void fold(const kir::Stmt& s, const std::vector<AccSlots>& slots, Value* position, bool across);
   /// The loops of a reduction but the last; `inner` gets the bounds of the last one.
   void outerLoops(const kir::Stmt& s, size_t k, const std::function<void(Value*, Value*, bool)>& inner);
   AccValue combine(const kir::Acc& a, AccValue x, AccValue y);
@@ -66,12 +77,13 @@ class KernelEmitter : public ExprEmitter {
   AccValue lanesToOne(const kir::Acc& a, AccValue x);  // halves until one lane is left
   AccValue slice(AccValue x, int from, int count);
   void bindAcc(const kir::Acc& a, AccValue v);
-  std::vector<int> reduceWidths(const kir::Stmt& s);   // empty: in order
+  std::vector<Pass> reducePasses(const kir::Stmt& s);  // empty: in order
 
   /// Runs `body` for i = lo, lo + step, ... while i + step <= hi; gives the first i not taken. `metadata` is attached to
   /// the latch. Blocks that `body` makes are inside the loop.
-  Value* loop(Value* lo, Value* hi, int64_t step, llvm::MDNode* metadata, const std::function<void(Value*)>& body);
-  llvm::MDNode* plainLoop();                       // not to be vectorised or unrolled again
+  Value* loop(Value* lo, Value* hi, int64_t step, llvm::MDNode* metadata, const std::function<void(Value*)>& body,
+              bool partial = false);               // partial: while i < hi
+  llvm::MDNode* plainLoop();                       // not to be vectorised; unrolled only if the trip count is constant
   llvm::MDNode* parallelLoop(llvm::MDNode* group);
   llvm::AllocaInst* slot(llvm::Type* t);           // in the entry block
 

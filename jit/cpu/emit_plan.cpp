@@ -128,7 +128,7 @@ ParPlan KernelEmitter::planPar(const std::string& var, const kir::Block& body) {
   // A reduction inside may be the better place for the lanes: where it finds its operands side by side and we do not.
   if (over.reduces && over.inReduce > 0) {
     for (const auto& s : body) {
-      if (s->kind == SKind::Reduce && !reduceWidths(*s).empty()) {
+      if (s->kind == SKind::Reduce && !reducePasses(*s).empty()) {
         const auto& inner = *s;
         const Accesses across = surveyWith(inner.loops.back().var, [&](Accesses& a) {
           survey(inner.body, a, true);
@@ -145,7 +145,7 @@ ParPlan KernelEmitter::planPar(const std::string& var, const kir::Block& body) {
   return p;
 }
 
-std::vector<int> KernelEmitter::reduceWidths(const kir::Stmt& s) {
+std::vector<KernelEmitter::Pass> KernelEmitter::reducePasses(const kir::Stmt& s) {
   const Accesses a = surveyWith(s.loops.back().var, [&](Accesses& out) {
     survey(s.body, out, true);
     for (const auto& acc : s.accs) surveyExpr(acc.value, out, true);
@@ -155,8 +155,8 @@ std::vector<int> KernelEmitter::reduceWidths(const kir::Stmt& s) {
   smallestValue(s.body, bytes);
   for (const auto& acc : s.accs) smallestValue(acc.value, bytes);
   const int lanes = machine_.vectorBytes / bytes;
-  if (a.cost <= 16 && s.accs.size() <= 2) return {4 * lanes, lanes, 1};
-  return {lanes, 1};
+  if (a.cost <= 16 && s.accs.size() <= 2) return passes(4 * lanes, lanes);
+  return passes(lanes, lanes);
 }
 
 }  // namespace tempo::cpu

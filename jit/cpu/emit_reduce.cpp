@@ -1,5 +1,6 @@
 // Reductions. Across lanes the association is fixed by the trip count and the machine's vector length: blocks of four
-// vectors, then single vectors, then single elements, each into its own accumulator, combined in that order.
+// vectors, then single vectors (the last under a mask, or single elements), each width into its own accumulator, combined
+// in that order.
 #include <limits>
 
 #include "check.hpp"
@@ -31,7 +32,7 @@ Constant* identity(const kir::Acc& a, Type* t) {
 }  // namespace
 
 void KernelEmitter::reduce(const kir::Stmt& s) {
-  if (lanes_ == 1 && !sequentialReduce_ && !reduceWidths(s).empty()) return reduceAcross(s);
+  if (lanes_ == 1 && !sequentialReduce_ && !reducePasses(s).empty()) return reduceAcross(s);
   reduceInOrder(s);
 }
 
@@ -65,7 +66,7 @@ void KernelEmitter::outerLoops(const kir::Stmt& s, size_t k, const std::function
   });
 }
 
-void KernelEmitter::fold(const kir::Stmt& s, const std::vector<AccSlots>& slots, Value* position) {
+void KernelEmitter::fold(const kir::Stmt& s, const std::vector<AccSlots>& slots, Value* position, bool across) {
   for (const auto& b : s.body) stmt(*b);
   for (size_t k = 0; k < s.accs.size(); ++k) {
     const auto& a = s.accs[k];
@@ -79,6 +80,12 @@ void KernelEmitter::fold(const kir::Stmt& s, const std::vector<AccSlots>& slots,
     } else {
       AccValue next{splat(emit(v)), isArg(a.op) ? splat(position) : nullptr};
       now = combine(a, now, next);
+    }
+    // Lanes past the end of a reduction's own loop keep what they had.
+    if (across && mask_) {
+      const AccValue was = load(slots[k]);
+      now.value = b_.CreateSelect(mask_, now.value, was.value);
+      if (now.position) now.position = b_.CreateSelect(mask_, now.position, was.position);
     }
     b_.CreateStore(now.value, slots[k].value);
     if (now.position) b_.CreateStore(now.position, slots[k].position);
@@ -150,9 +157,9 @@ void KernelEmitter::reduceInOrder(const kir::Stmt& s) {
   const auto slots = accSlots(s);
   const auto saved = env_;
   outerLoops(s, 0, [&](Value* lo, Value* hi, bool nonNeg) {
-    loop(lo, hi, 1, nullptr, [&](Value* i) {
+    loop(lo, hi, 1, plainLoop(), [&](Value* i) {
       bind(s.loops.back().var, {.value = i, .nonNegative = nonNeg});
-      fold(s, slots, b_.CreateSub(i, lo));
+      fold(s, slots, b_.CreateSub(i, lo), false);
     });
   });
   env_ = saved;
@@ -186,40 +193,35 @@ KernelEmitter::AccValue KernelEmitter::lanesToOne(const kir::Acc& a, AccValue x)
 void KernelEmitter::reduceAcross(const kir::Stmt& s) {
   auto* group = accessGroup_;
   accessGroup_ = nullptr;
-  const std::vector<int> widths = reduceWidths(s);
-  std::vector<std::vector<AccSlots>> slots;
-  for (int w : widths) {
-    lanes_ = w;
-    slots.push_back(accSlots(s));
+  const std::vector<Pass> all = reducePasses(s);
+  std::vector<std::vector<AccSlots>> slots;  // passes of one width share theirs
+  for (size_t k = 0; k < all.size(); ++k) {
+    lanes_ = all[k].lanes;
+    slots.push_back(k && all[k].lanes == all[k - 1].lanes ? slots.back() : accSlots(s));
   }
   lanes_ = 1;
   const auto saved = env_;
   outerLoops(s, 0, [&](Value* lo, Value* hi, bool nonNeg) {
+    const auto& var = s.loops.back().var;
     Value* at = lo;
-    for (size_t w = 0; w < widths.size(); ++w) {
-      at = loop(at, hi, widths[w], plainLoop(), [&](Value* i) {
-        lanes_ = widths[w];
-        Binding v = laneBinding(i, nonNeg);
-        bind(s.loops.back().var, v);
-        fold(s, slots[w], b_.CreateSub(v.value, splat(lo)));
-        lanes_ = 1;
-      });
+    for (size_t k = 0; k < all.size(); ++k) {
+      at = lanePass(all[k], var, at, hi, nonNeg, [&] { fold(s, slots[k], b_.CreateSub(env_.at(var).value, splat(lo)), true); });
     }
   });
   env_ = saved;
-  for (size_t k = 0; k < s.accs.size(); ++k) {
-    const auto& a = s.accs[k];
-    AccValue total = load(slots[0][k]);
-    for (size_t w = 1; w < widths.size(); ++w) {
+  for (size_t a = 0; a < s.accs.size(); ++a) {
+    AccValue total = load(slots[0][a]);
+    int n = all[0].lanes;
+    for (size_t k = 1; k < all.size(); ++k) {
+      if (all[k].lanes == all[k - 1].lanes) continue;
       // Fold the wider accumulator down to this width, then add this one's.
-      int n = widths[w - 1];
-      while (n > widths[w]) {
+      while (n > all[k].lanes) {
         n /= 2;
-        total = combine(a, slice(total, 0, n), slice(total, n, n));
+        total = combine(s.accs[a], slice(total, 0, n), slice(total, n, n));
       }
-      total = combine(a, total, load(slots[w][k]));
+      total = combine(s.accs[a], total, load(slots[k][a]));
     }
-    bindAcc(a, lanesToOne(a, total));
+    bindAcc(s.accs[a], lanesToOne(s.accs[a], total));
   }
   accessGroup_ = group;
 }
