@@ -40,7 +40,15 @@ struct OracleResult {
 /// Throws OracleError on reads outside what is defined (with node and point), missing inputs, failed asserts.
 OracleResult interpret(const Graph& g, const OracleOptions& o);
 
-/// Philox4x32-10 keyed by (seed, stream name hash); counter = the point. The one definition, used by every target.
+/// Philox4x32-10 (Salmon and others, SC 2011) of a counter, in place.
+void philox4x32(uint32_t counter[4], uint32_t key0, uint32_t key1);
+/// The random word of a stream at a point; the one definition, which every target reproduces bit for bit.
+///   key      k = seed ^ mix(stream), key word 0 = low 32 bits of k, key word 1 = high 32 bits;
+///   mix(z)   SplitMix64: z += 0x9E3779B97F4A7C15; z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9;
+///            z = (z ^ z >> 27) * 0x94D049BB133111EB; z ^ z >> 31;
+///   counter  word i = low 32 bits of point[i] for i < 4, 0 where the point is shorter; for each i >= 4 in order,
+///            word 3 = low 32 bits of mix(word 3 << 32 | low 32 bits of point[i]);
+///   result   word 0 of the output after ten rounds.
 uint32_t philox(uint64_t seed, uint64_t stream, const int64_t* point, int rank);
 /// FNV-1a of the stream name.
 uint64_t streamKey(const std::string& stream);
