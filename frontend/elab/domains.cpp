@@ -44,6 +44,16 @@ void Elaborator::walkReads(const ExprPtr& e, const Cond& guard, const std::funct
   if (e->kind == Expr::Kind::Read) f(*e, guard);
 }
 
+/// The facts about the sizes among `vars`.
+Cond Elaborator::factsOn(const std::set<Sym>& vars) {
+  Cond c;
+  for (auto& f : facts_) {
+    std::set<Sym> mine = f.vars();
+    if (std::any_of(mine.begin(), mine.end(), [&](Sym s) { return vars.count(s) != 0; })) c = c && f;
+  }
+  return c;
+}
+
 Cond Elaborator::domainOf(NodeId id) {
   auto it = domains_.find(id.v);
   if (it != domains_.end()) return it->second;
@@ -89,7 +99,7 @@ Cond Elaborator::naturalDomain(const Node& n0, const Piece& p) {
     seen.push_back(ok);
     c = c && ok;
   }
-  return solver_.simplify(c, sizeFacts());
+  return c.isTrue() ? c : solver_.simplify(c, factsOn(c.vars()));
 }
 
 Cond Elaborator::readDefined(const Node& n, const Piece& p, const Expr& read, const Cond& guard) {
@@ -117,7 +127,7 @@ Cond Elaborator::readDefined(const Node& n, const Piece& p, const Expr& read, co
   inside = inside && rangesOf(vars, n.axes, p.body.rvars, gone);
   if (gone.empty()) return guard.isTrue() ? found : !guard || found;
   Cond bad = guard && inside && !found;
-  return !solver_.project(bad && sizeFacts(), gone);
+  return !solver_.project(bad && factsOn(bad.vars()), gone);
 }
 
 /// A plain left whose reads do not bound a dim takes the dim's declared range on that side.
@@ -195,7 +205,10 @@ Cond Elaborator::need(const Node& consumer, const Cond& where, const std::vector
   for (Sym d : consumer.dims) {
     if ((!identity || !keep.count(d)) && vars.count(d)) gone.push_back(d);
   }
-  if (!gone.empty() && usesAny(c.vars(), gone)) c = solver_.project(c && sizeFacts(), gone);
+  if (!gone.empty() && usesAny(c.vars(), gone)) {
+    Cond facts = factsOn(c.vars());
+    c = solver_.simplify(solver_.project(c && facts, gone), facts);
+  }
   return back.empty() ? c : c.subst(back);
 }
 

@@ -226,6 +226,7 @@ class Elaborator {
   void checkEmpty();
   void checkEmptyReduce(const Node& n, const Piece& p);
   Cond sizeFacts();
+  Cond factsOn(const std::set<Sym>& vars);
 
   // -- effects.cpp
   void elaborateOutput(const ast::Stmt& st);
