@@ -37,6 +37,7 @@ std::vector<Work> works() {
   const int64_t N = 10000;
   w.push_back({"reductions", cudatest::parse(cudatest::kReductions), {{"N", N}, {"M", 300}},
                {{"x", cudatest::pack(DType::F32, pattern(N, true))}, {"k", cudatest::pack(DType::I64, pattern(N, true))}}});
+  w.push_back({"random", cudatest::parse(cudatest::kRandom), {{"N", 100000}}, {}});
   return w;
 }
 

@@ -39,13 +39,6 @@ void visitBlockWide(const Block& b, const std::function<void(const Stmt&)>& f) {
   }
 }
 
-void collectBounds(const std::vector<kir::Loop>& loops, std::set<std::string>& out) {
-  for (const auto& l : loops) {
-    collectLoads(l.lo, out);
-    collectLoads(l.hi, out);
-  }
-}
-
 }  // namespace
 
 std::optional<int64_t> literalExtent(const kir::Loop& l) {
@@ -88,25 +81,17 @@ void collectLoads(const kir::ExprPtr& e, std::set<std::string>& out) {
   for (const auto& a : e->args) collectLoads(a, out);
 }
 
-void collectUniformLoads(const Block& b, std::set<std::string>& out) {
-  for (const auto& s : b) {
-    if (s->kind == Stmt::Kind::Par || (s->kind == Stmt::Kind::Reduce && !isShort(*s))) {
-      collectBounds(s->kind == Stmt::Kind::Par ? parNest(*s).loops : s->loops, out);
-      continue;
-    }
-    for (const auto& e : {s->loop.lo, s->loop.hi, s->cond, s->value, s->index}) collectLoads(e, out);
-    for (const auto& e : s->args) collectLoads(e, out);
-    for (const auto& a : s->accs) collectLoads(a.value, out);
-    collectBounds(s->loops, out);
-    collectUniformLoads(s->body, out);
-    collectUniformLoads(s->orelse, out);
+void collectAccesses(const Stmt& s, Accesses& out) {
+  for (const auto& e : {s.loop.lo, s.loop.hi, s.cond, s.value, s.index}) collectLoads(e, out.reads);
+  for (const auto& e : s.args) collectLoads(e, out.reads);
+  for (const auto& a : s.accs) collectLoads(a.value, out.reads);
+  for (const auto& l : s.loops) {
+    collectLoads(l.lo, out.reads);
+    collectLoads(l.hi, out.reads);
   }
-}
-
-void collectStores(const Block& b, std::set<std::string>& out) {
-  visit(b, [&](const Stmt& s) {
-    if (s.kind == Stmt::Kind::Store) out.insert(s.name);
-  });
+  if (s.kind == Stmt::Kind::Store) out.writes.insert(s.name);
+  for (const auto& inner : s.body) collectAccesses(*inner, out);
+  for (const auto& inner : s.orelse) collectAccesses(*inner, out);
 }
 
 bool contains(const Block& b, Stmt::Kind kind) {

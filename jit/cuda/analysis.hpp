@@ -26,10 +26,17 @@ ParNest parNest(const kir::Stmt& par);
 
 /// Adds the buffers `e` loads from.
 void collectLoads(const kir::ExprPtr& e, std::set<std::string>& out);
-/// Buffers that code outside Par nests and block-wide reductions loads from: read by all threads at their own pace.
-void collectUniformLoads(const kir::Block& b, std::set<std::string>& out);
-/// Buffers that are stored to, anywhere.
-void collectStores(const kir::Block& b, std::set<std::string>& out);
+/// Buffers and scratch by name.
+struct Accesses {
+  std::set<std::string> reads, writes;
+  bool empty() const { return reads.empty() && writes.empty(); }
+  void add(const Accesses& o) {
+    reads.insert(o.reads.begin(), o.reads.end());
+    writes.insert(o.writes.begin(), o.writes.end());
+  }
+};
+/// Adds everything a statement and those inside it load and store.
+void collectAccesses(const kir::Stmt& s, Accesses& out);
 bool contains(const kir::Block& b, kir::Stmt::Kind kind);
 
 /// A reduction so short that every thread may as well do all of it.

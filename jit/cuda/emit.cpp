@@ -1,5 +1,6 @@
 #include "cuda/emit.hpp"
 
+#include <algorithm>
 #include <sstream>
 
 #include "check.hpp"
@@ -52,7 +53,9 @@ class KernelEmitter {
   void finishAcc(const kir::Acc& a, const std::string& id, bool blockWide);
 
   void barrier();
-  void barrierBefore(const std::set<std::string>& stored);
+  void noBarrierPending();
+  void order(const Accesses& next);
+  void orderReads(const std::vector<kir::ExprPtr>& exprs);
 
   const kir::Program& program_;
   const kir::Kernel& kernel_;
@@ -61,7 +64,7 @@ class KernelEmitter {
   int indent_ = 0;
   Scopes scopes_;
   Mode mode_ = Mode::Uniform;
-  std::set<std::string> pendingReads_;  // by all threads, since the last barrier
+  Accesses pending_;                    // by any thread, since the last barrier
   std::string faultLabel_;              // where a failed check in a Par nest goes; empty: it returns
   std::string faultFlag_;
   int labels_ = 0;
@@ -83,20 +86,30 @@ void KernelEmitter::close(const std::string& tail) {
 
 std::string KernelEmitter::expr(const kir::ExprPtr& e, bool index) {
   TEMPO_CHECK(e != nullptr, "kernel IR statement lacks an expression");
-  if (mode_ == Mode::Uniform) collectLoads(e, pendingReads_);
   return emitExpr(*e, scopes_, index);
 }
 
 void KernelEmitter::barrier() {
   line() << "TEMPO_BARRIER();\n";
-  pendingReads_.clear();
+  noBarrierPending();
 }
 
-/// Other threads may still be reading what is about to be written.
-void KernelEmitter::barrierBefore(const std::set<std::string>& stored) {
-  for (const auto& b : stored) {
-    if (pendingReads_.count(b)) return barrier();
-  }
+void KernelEmitter::noBarrierPending() { pending_ = {}; }
+
+/// Puts a barrier where threads may still be at work on what comes next, and notes what comes next as pending.
+void KernelEmitter::order(const Accesses& next) {
+  if (mode_ == Mode::Thread) return;
+  auto meet = [](const std::set<std::string>& a, const std::set<std::string>& b) {
+    return std::any_of(a.begin(), a.end(), [&](const auto& name) { return b.count(name) != 0; });
+  };
+  if (meet(next.reads, pending_.writes) || meet(next.writes, pending_.writes) || meet(next.writes, pending_.reads)) barrier();
+  pending_.add(next);
+}
+
+void KernelEmitter::orderReads(const std::vector<kir::ExprPtr>& exprs) {
+  Accesses a;
+  for (const auto& e : exprs) collectLoads(e, a.reads);
+  order(a);
 }
 
 EmittedKernel KernelEmitter::run() {
@@ -127,7 +140,7 @@ EmittedKernel KernelEmitter::run() {
     nestVariables(kernel_.grid, extents, i);
   }
   block(kernel_.body);
-  if (!k.threadPerInstance) barrier();
+  if (!pending_.empty()) barrier();  // the block's next instance uses the same scratch
   close();
   close();
   return k;
@@ -176,6 +189,8 @@ void KernelEmitter::scratch(const std::vector<ScratchPlace>& places) {
   }
 }
 
+bool isZero(const kir::ExprPtr& e) { return e->kind == kir::Expr::Kind::ConstI && e->i == 0; }
+
 /// Takes the position `rest` in a box apart, last loop fastest.
 void KernelEmitter::nestVariables(const std::vector<kir::Loop>& loops, const std::vector<std::string>& extents,
                                   std::string rest) {
@@ -194,32 +209,35 @@ void KernelEmitter::nestVariables(const std::vector<kir::Loop>& loops, const std
   }
   for (size_t n = 0; n < loops.size(); ++n) {
     const std::string lo = expr(loops[n].lo, true);
-    line() << "const i64 " << scopes_.declare(loops[n].var) << " = " << lo << " + (" << values[n] << ");\n";
+    const std::string sum = isZero(loops[n].lo) ? values[n] : lo + " + (" + values[n] + ")";
+    line() << "const i64 " << scopes_.declare(loops[n].var) << " = " << sum << ";\n";
   }
 }
+
+/// A loop bound that need not be held in a variable: it is a literal or a name.
+bool isAtom(const kir::ExprPtr& e) { return e->kind == kir::Expr::Kind::ConstI || e->kind == kir::Expr::Kind::Var; }
 
 void KernelEmitter::openSerial(const kir::Loop& l) {
   const std::string lo = expr(l.lo, true), hi = expr(l.hi, true);
   scopes_.push();
-  const std::string end = scopes_.fresh(cIdentifier(l.var) + "_end"), v = scopes_.declare(l.var);
-  if (l.reverse) {
-    line() << "for (i64 " << end << " = " << lo << ", " << v << " = (" << hi << ") - 1; " << v << " >= " << end << "; --" << v
-           << ") {\n";
-  } else {
-    line() << "for (i64 " << v << " = " << lo << ", " << end << " = " << hi << "; " << v << " < " << end << "; ++" << v
-           << ") {\n";
-  }
+  const kir::ExprPtr& bound = l.reverse ? l.lo : l.hi;
+  const std::string value = l.reverse ? lo : hi, first = l.reverse ? "(" + hi + ") - 1" : lo;
+  const std::string end = isAtom(bound) ? value : scopes_.fresh(cIdentifier(l.var) + "_end"), v = scopes_.declare(l.var);
+  line() << "for (i64 " << v << " = " << first << (isAtom(bound) ? "" : ", " + end + " = " + value) << "; " << v
+         << (l.reverse ? " >= " : " < ") << end << "; " << (l.reverse ? "--" : "++") << v << ") {\n";
   ++indent_;
 }
 
 /// Returns the number of braces to close.
 int KernelEmitter::openStrided(const std::vector<kir::Loop>& loops, size_t box) {
   if (box == 1) {
-    const std::string lo = expr(loops[0].lo, true), hi = expr(loops[0].hi, true);
+    const kir::Loop& l = loops[0];
+    const std::string lo = expr(l.lo, true), hi = expr(l.hi, true);
     scopes_.push();
-    const std::string end = scopes_.fresh(cIdentifier(loops[0].var) + "_end"), v = scopes_.declare(loops[0].var);
-    line() << "for (i64 " << v << " = (" << lo << ") + TEMPO_THREAD, " << end << " = " << hi << "; " << v << " < " << end
-           << "; " << v << " += TEMPO_THREADS) {\n";
+    const std::string end = isAtom(l.hi) ? hi : scopes_.fresh(cIdentifier(l.var) + "_end"), v = scopes_.declare(l.var);
+    line() << "for (i64 " << v << " = " << (isZero(l.lo) ? "" : "(" + lo + ") + ") << "TEMPO_THREAD"
+           << (isAtom(l.hi) ? "" : ", " + end + " = " + hi) << "; " << v << " < " << end << "; " << v
+           << " += TEMPO_THREADS) {\n";
     ++indent_;
     return 1;
   }
@@ -258,16 +276,15 @@ void KernelEmitter::block(const Block& b) {
       continue;
     }
     size_t end = i;
-    std::set<std::string> stored;
-    for (; end < b.size() && b[end]->kind == Stmt::Kind::Store; ++end) stored.insert(b[end]->name);
-    barrierBefore(stored);
+    Accesses accesses;
+    for (; end < b.size() && b[end]->kind == Stmt::Kind::Store; ++end) collectAccesses(*b[end], accesses);
+    order(accesses);
     open("if (TEMPO_THREAD == 0) {");
     mode_ = Mode::Thread;
     for (; i < end; ++i) store(*b[i]);
     --i;
     mode_ = Mode::Uniform;
     close();
-    barrier();
   }
   scopes_.pop();
 }
@@ -288,11 +305,16 @@ void KernelEmitter::statement(const Stmt& s) {
 }
 
 void KernelEmitter::seq(const Stmt& s) {
+  orderReads({s.loop.lo, s.loop.hi});
+  const Accesses before = pending_;
   openSerial(s.loop);
-  // What the end of an iteration reads is pending at the start of the next.
-  if (mode_ == Mode::Uniform) collectUniformLoads(s.body, pendingReads_);
   block(s.body);
+  // The next iteration may touch what this one wrote, and write what it read.
+  Accesses next;
+  collectAccesses(s, next);
+  if (!pending_.writes.empty() || (!next.writes.empty() && !pending_.reads.empty())) barrier();
   close();
+  pending_.add(before);
 }
 
 void KernelEmitter::par(const Stmt& s) {
@@ -302,13 +324,9 @@ void KernelEmitter::par(const Stmt& s) {
     return close();
   }
   const ParNest nest = parNest(s);
-  std::set<std::string> stored;
-  collectStores(*nest.body, stored);
-  for (const auto& l : nest.loops) {
-    collectLoads(l.lo, pendingReads_);
-    collectLoads(l.hi, pendingReads_);
-  }
-  barrierBefore(stored);
+  Accesses accesses;
+  collectAccesses(s, accesses);
+  order(accesses);
   const bool checks = contains(*nest.body, Stmt::Kind::Check);
   open("{");
   if (checks) {
@@ -327,30 +345,28 @@ void KernelEmitter::par(const Stmt& s) {
     faultLabel_.clear();
   }
   close();
-  if (!checks) line() << "TEMPO_BARRIER();\n";
-  pendingReads_.clear();
+  if (checks) noBarrierPending();
 }
 
 void KernelEmitter::ifElse(const Stmt& s) {
-  const std::string c = expr(s.cond);
-  const std::set<std::string> before = pendingReads_;
-  open("if (" + c + ") {");
+  orderReads({s.cond});
+  const Accesses before = pending_;
+  open("if (" + expr(s.cond) + ") {");
   block(s.body);
+  Accesses after = before;
+  std::swap(after, pending_);
   if (!s.orelse.empty()) {
-    std::set<std::string> after = before;
-    std::swap(after, pendingReads_);
-    scopes_.pop();
-    --indent_;
-    open("} else {");
+    close("} else {");
+    ++indent_;
+    scopes_.push();
     block(s.orelse);
-    pendingReads_.insert(after.begin(), after.end());
-  } else {
-    pendingReads_.insert(before.begin(), before.end());
   }
   close();
+  pending_.add(after);
 }
 
 void KernelEmitter::let(const Stmt& s) {
+  orderReads({s.value});
   const std::string v = expr(s.value);
   line() << "const " << typeName(s.value->dtype) << " " << scopes_.declare(s.name) << " = " << v << ";\n";
 }
@@ -425,6 +441,9 @@ void KernelEmitter::finishAcc(const kir::Acc& a, const std::string& id, bool blo
 
 void KernelEmitter::reduce(const Stmt& s) {
   const bool blockWide = mode_ == Mode::Uniform && !isShort(s);
+  Accesses accesses;
+  collectAccesses(s, accesses);
+  order(accesses);
   std::vector<std::string> ids;
   for (const auto& a : s.accs) {
     TEMPO_CHECK(!isArg(a.op) || s.loops.size() == 1, "argmax and argmin run along one loop");
@@ -443,13 +462,15 @@ void KernelEmitter::reduce(const Stmt& s) {
   mode_ = outer;
   for (; braces > 0; --braces) close();
   for (size_t i = 0; i < s.accs.size(); ++i) finishAcc(s.accs[i], ids[i], blockWide);
-  if (blockWide && !s.accs.empty()) pendingReads_.clear();
+  if (blockWide && !s.accs.empty()) noBarrierPending();
 }
 
 void KernelEmitter::check(const Stmt& s) {
   TEMPO_CHECK(s.args.size() <= 8, "a fault reports at most 8 values");
-  const std::string c = expr(s.cond);
-  open("if (!" + c + ") {");
+  std::vector<kir::ExprPtr> read = s.args;
+  read.push_back(s.cond);
+  orderReads(read);
+  open("if (!" + expr(s.cond) + ") {");
   if (mode_ == Mode::Uniform) open("if (TEMPO_THREAD == 0) {");
   const std::string values = scopes_.fresh("values");
   line() << "const i64 " << values << "[] = {";
@@ -471,7 +492,7 @@ void KernelEmitter::check(const Stmt& s) {
 void KernelEmitter::poll() {
   if (mode_ == Mode::Uniform) {
     line() << "if (TEMPO_BARRIER_OR(TEMPO_THREAD == 0 && *args.stop != 0)) return;\n";
-    pendingReads_.clear();
+    noBarrierPending();
   } else if (threadPerInstance(kernel_)) {
     line() << "if (*args.stop != 0) return;\n";
   }  // inside a Par nest state is whole only after the nest

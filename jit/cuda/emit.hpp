@@ -4,8 +4,9 @@
 // instances when the grid is smaller. Directly nested Par loops whose bounds do not depend on one another are flattened and
 // strided over the threads; the rest of a nest is a loop of one thread. A kernel with none of these runs one thread per
 // instance. Code outside Par nests is executed by all threads with the same values, stores there by thread 0.
-// BARRIERS. Memory is consistent at every point outside Par nests: after a nest, a store or a block reduction there is a
-// barrier, and before one that writes what all threads may still be reading, too.
+// BARRIERS. Outside Par nests code sees what all earlier code wrote: where a statement touches a buffer or scratch that
+// threads may still be writing, or writes one that they may still be reading, a barrier comes first. Loops that write end
+// their iterations with one.
 // REDUCTIONS. Strided partial results per thread in order, then a tree over the block: the shape depends on the block size,
 // which is a function of the kernel alone. So the bits do not depend on the device or the grid.
 // NOT OPTIMAL YET: f32 reductions use shared memory without warp shuffles and one tree per accumulator; contractions are

@@ -29,17 +29,53 @@ host {
   const f32* __restrict__ const x = (const f32*)args.buffers[0];
   f32* __restrict__ const y = (f32*)args.buffers[1];
   for (i64 instance = TEMPO_BLOCK; instance < args.instances; instance += TEMPO_BLOCKS) {
-    const i64 n = 0 + (instance);
+    const i64 n = instance;
     {
-      for (i64 i = (0) + TEMPO_THREAD, i_end = 8; i < i_end; i += TEMPO_THREADS) {
+      for (i64 i = TEMPO_THREAD; i < 8; i += TEMPO_THREADS) {
         tempo_store(y, ((n * 8) + i), (tempo_load(x, ((n * 8) + i)) * 2.0f));
       }
     }
     TEMPO_BARRIER();
-    TEMPO_BARRIER();
   }
 }
 )");
+}
+
+TEST_CASE("barriers stand where threads would meet, and nowhere else") {
+  const auto p = parse(R"(sizes N
+buffer x: f32[N] input
+buffer y: f32[N] output
+buffer z: f32[N] output
+kernel k(N) {
+  buffer x: f32
+  buffer y: f32 written
+  buffer z: f32 written
+  grid() {
+    par i in 0 .. N {
+      y[i] = x[i]
+    }
+    par i in 0 .. N {
+      z[i] = x[i] + 1:f32
+    }
+    par i in 0 .. N {
+      z[i] = y[(N - 1) - i]
+    }
+  }
+}
+host {
+  launch k(N)
+}
+)");
+  const std::string text = cuda::emitKernels(p);
+  // None between the first two nests, which share nothing that is written; one before the third; one at the end.
+  std::vector<size_t> barriers, nests;
+  for (size_t at = 0; (at = text.find("TEMPO_BARRIER();", at)) != std::string::npos; ++at) barriers.push_back(at);
+  for (size_t at = 0; (at = text.find("+= TEMPO_THREADS", at)) != std::string::npos; ++at) nests.push_back(at);
+  REQUIRE(nests.size() == 3);
+  REQUIRE(barriers.size() == 2);
+  CHECK(nests[1] < barriers[0]);
+  CHECK(barriers[0] < nests[2]);
+  CHECK(nests[2] < barriers[1]);
 }
 
 TEST_CASE("a kernel without Par nests runs a thread per instance") {

@@ -134,4 +134,24 @@ host {
 }
 )";
 
+// Random words at points of rank 0 to 7.
+inline const char* const kRandom = R"(sizes N
+buffer y: i64[N * 5] output
+kernel draw(N) {
+  buffer y: i64 written
+  grid() {
+    par i in 0 .. N {
+      y[i * 5] = random(1)
+      y[(i * 5) + 1] = random(-4, i)
+      y[(i * 5) + 2] = random(12345678901, i, 1, 0 - i, 3)
+      y[(i * 5) + 3] = random(7, i, i, i, i, i)
+      y[(i * 5) + 4] = random(7, 1, 2, 3, 4, 5, i * 10000000000, 0 - 7)
+    }
+  }
+}
+host {
+  launch draw(N)
+}
+)";
+
 }  // namespace tempo::cudatest

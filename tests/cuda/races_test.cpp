@@ -98,8 +98,7 @@ TEST_CASE("the barrier before a write of what all threads have read is needed") 
     CHECK(has(m, "since the last barrier"));
   }
   // As well when the read is at the end of the step before.
-  const std::string loop =
-      "for t in 0 .. 3 {\n par i in 0 .. N {\n y[i] = i\n }\n let a: i64 = y[5]\n if a == 4 {\n y[63] = 0\n }\n }";
+  const std::string loop = "for t in 0 .. 3 {\n par i in 0 .. N {\n y[i] = i + t\n }\n let a: i64 = y[5]\n if a == 100 {\n poll\n }\n }";
   for (Order o : kOrders) CHECK(runs(loop, o).empty());
 }
 

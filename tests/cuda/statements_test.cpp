@@ -5,6 +5,7 @@
 #include "cuda/common.hpp"
 #include "cuda/nvrtc.hpp"
 #include "cuda/programs.hpp"
+#include "oracle/oracle.hpp"
 
 namespace tempo::cudatest {
 namespace {
@@ -67,6 +68,11 @@ TEST_CASE("every kind of statement compiles for sm_80 and sm_90, and its resourc
     return;
   }
   const auto e = cuda::emit(parse(kEverything));
+  for (const char* other : {kReductions, kRandom}) {
+    const auto c = nvrtc->compile(cuda::emit(parse(other)).source, 90, cuda::Image::Ptx);
+    INFO(c.log);
+    CHECK(c.ok);
+  }
   for (int arch : {80, 90}) {
     const auto c = nvrtc->compile(e.source, arch, cuda::Image::Cubin);
     INFO(c.log);
@@ -80,6 +86,24 @@ TEST_CASE("every kind of statement compiles for sm_80 and sm_90, and its resourc
   const auto bad = nvrtc->compile("extern \"C\" __global__ void k() { nonsense; }", 90, cuda::Image::Cubin);
   CHECK(!bad.ok);
   CHECK(bad.log.find("nonsense") != std::string::npos);
+}
+
+TEST_CASE("random words are those of the one definition") {
+  const auto p = parse(kRandom);
+  Emulator e;
+  e.compile(p);
+  const int64_t n = 40;
+  const uint64_t seed = 0x123456789abcdefull;
+  const auto y = fromBytes<int64_t>(e.run({{"N", n}}, {}, seed).buffers["y"]);
+  for (int64_t i = 0; i < n; ++i) {
+    const std::vector<std::vector<int64_t>> points = {
+        {}, {i}, {i, 1, -i, 3}, {i, i, i, i, i}, {1, 2, 3, 4, 5, i * 10000000000, -7}};
+    const uint64_t streams[] = {1, static_cast<uint64_t>(-4), 12345678901, 7, 7};
+    for (size_t k = 0; k < 5; ++k) {
+      INFO(i << " " << k);
+      CHECK(y[static_cast<size_t>(i) * 5 + k] == philox(seed, streams[k], points[k].data(), static_cast<int>(points[k].size())));
+    }
+  }
 }
 
 TEST_CASE("boxes of Par loops, with bounds that depend on the instance") {
