@@ -1,4 +1,4 @@
-#include "elab/elab_util.hpp"
+#include "frontend/elab/elab_util.hpp"
 
 namespace tempo::elabtest {
 
