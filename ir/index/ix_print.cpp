@@ -43,7 +43,9 @@ std::string showSum(const Ix& x) {
   const bool constantFirst = !anyPositive && x.constant() > 0;
   if (constantFirst) add(false, magnitude(x.constant()));
   for (const auto& [c, atom] : terms) {
-    if (c < 0) add(true, c == -1 ? show(atom, kProduct) : showTerm(-c, atom));
+    // A leading minus binds tighter than `//`: -(t // 4) is not (-t) // 4.
+    int level = out.empty() && atom.kind() != Ix::Kind::Product ? kAtom : kProduct;
+    if (c < 0) add(true, c == -1 ? show(atom, level) : showTerm(-c, atom));
   }
   if (!constantFirst && x.constant() != 0) add(x.constant() < 0, magnitude(x.constant()));
   return out.empty() ? "0" : out;

@@ -222,8 +222,10 @@ class Meaning {
   }
 
   static std::string show(const Env& env) {
+    std::map<std::string, int64_t> byName;
+    for (const auto& [s, v] : env) byName[s.name()] = v;
     std::string out;
-    for (const auto& [s, v] : env) out += (out.empty() ? "" : ", ") + s.name() + " = " + std::to_string(v);
+    for (const auto& [s, v] : byName) out += (out.empty() ? "" : ", ") + s + " = " + std::to_string(v);
     return out;
   }
 
