@@ -202,6 +202,7 @@ int checkCommand(const Command& c) {
 
 void printProgramHelp(const Signature& s, const std::string& file) {
   std::printf("\n%s\n", file.c_str());
+  if (!s.description.empty()) std::printf("  %s\n", s.description.c_str());
   const auto row = [](const std::string& head, const std::string& text) {
     std::printf("  %-28s %s\n", head.c_str(), text.c_str());
   };

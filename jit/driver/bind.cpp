@@ -145,10 +145,14 @@ Result<Env> resolveSizes(const Graph& g, const TypedSettings& settings, const st
                    "its value is " + std::to_string(env[s.sym]) + "; the program declares at least " + std::to_string(s.atLeast));
     }
   }
-  for (const Cond& fact : g.facts) {
-    if (!fact.eval(env)) return usage("sizes", "the program declares " + fact.str() + ", which these sizes do not satisfy");
-  }
   return env;
+}
+
+std::optional<Failure> checkFacts(const Graph& g, const Env& sizes) {
+  for (const Cond& fact : g.facts) {
+    if (!fact.eval(sizes)) return usage("sizes", "the program declares " + fact.str() + ", which these sizes do not satisfy");
+  }
+  return std::nullopt;
 }
 
 std::vector<int64_t> inputShape(const Graph& g, const Node& n, const Env& sizes) {

@@ -27,9 +27,11 @@ struct Bound {
 /// from the result. Reads headers only.
 Result<std::map<std::string, InputSource>> inputSources(const Graph& g, const std::map<std::string, FileRef>& files,
                                                         const std::map<std::string, Array>& arrays, const std::string& folder);
-/// Sizes given, then sizes left open from the inputs, then defaults and definitions; checks declared bounds.
+/// Sizes given, then sizes left open from the inputs, then defaults and definitions; checks `T >= 1`.
 Result<Env> resolveSizes(const Graph& g, const TypedSettings& settings, const std::map<std::string, InputSource>& sources,
                          const std::map<std::string, int64_t>& fromFiles);
+/// What else the program declares of its sizes.
+std::optional<Failure> checkFacts(const Graph& g, const Env& sizes);
 /// The shape the graph wants for an input, with the sizes' values.
 std::vector<int64_t> inputShape(const Graph& g, const Node& n, const Env& sizes);
 /// Reads, converts and checks every input.

@@ -124,6 +124,7 @@ struct Signature {
   struct Output {
     std::string name, type, path;
   };
+  std::string description;                        // the comment at the top of the file
   std::vector<Size> sizes;
   std::vector<Option> options;
   std::vector<Input> inputs;

@@ -24,8 +24,8 @@ ThreadPool* poolOf(int threads) {
 
 class CpuEngine : public Engine {
  public:
-  CpuEngine(const Graph& g, const Sources& sources, const Lowered& lowered, std::shared_ptr<CpuModule> module)
-      : graph_(g), sources_(sources), lowered_(lowered), module_(std::move(module)) {}
+  CpuEngine(const Plan& plan, const Sources& sources, const Lowered& lowered, std::shared_ptr<CpuModule> module)
+      : plan_(plan), graph_(plan.graph), sources_(sources), lowered_(lowered), module_(std::move(module)) {}
 
   EngineOutcome run(const EngineRun& run) override {
     const Env& sizes = run.bound.sizes;
@@ -38,7 +38,7 @@ class CpuEngine : public Engine {
       if (!effects.occur(effect, point, [&](int b) { return memory.pointers[b]; })) run.stop->store(1);
     };
     if (run.listener) {
-      const OuterLoop loop = outerLoop(lowered_.program, plan);
+      const OuterLoop loop = outerLoop(plan_, sizes);
       run.listener->started(loop.dim, loop.total);
       runtime.onProgress = [&](int64_t done, int64_t total) { run.listener->progress(done, total); };
     }
@@ -134,6 +134,7 @@ class CpuEngine : public Engine {
     return a;
   }
 
+  const Plan& plan_;
   const Graph& graph_;
   const Sources& sources_;
   const Lowered& lowered_;
@@ -182,7 +183,7 @@ std::optional<Failure> compileForCpu(const StageInput& in, Variant* v) {
       in.phases.time("cache", [&] { in.cache.put(key, {std::string(object.begin(), object.end())}); });
     }
   }
-  v->engine = std::make_unique<CpuEngine>(v->plan->graph, in.diags.sources(), *v->lowered, std::move(module));
+  v->engine = std::make_unique<CpuEngine>(*v->plan, in.diags.sources(), *v->lowered, std::move(module));
   return std::nullopt;
 }
 

@@ -11,8 +11,8 @@ namespace {
 
 class CudaEngine : public Engine {
  public:
-  CudaEngine(const Graph& g, const Sources& sources, const Lowered& lowered, std::shared_ptr<cuda::CudaModule> module)
-      : graph_(g), sources_(sources), lowered_(lowered), module_(std::move(module)) {}
+  CudaEngine(const Plan& plan, const Sources& sources, const Lowered& lowered, std::shared_ptr<cuda::CudaModule> module)
+      : plan_(plan), graph_(plan.graph), sources_(sources), lowered_(lowered), module_(std::move(module)) {}
 
   EngineOutcome run(const EngineRun& request) override {
     EngineOutcome out;
@@ -45,7 +45,7 @@ class CudaEngine : public Engine {
       if (request.listener) request.listener->progress(done, total);
     };
     if (request.listener) {
-      const OuterLoop loop = outerLoop(lowered_.program, plan);
+      const OuterLoop loop = outerLoop(plan_, sizes);
       request.listener->started(loop.dim, loop.total);
     }
     run.execute(callbacks);
@@ -94,6 +94,7 @@ class CudaEngine : public Engine {
     return a;
   }
 
+  const Plan& plan_;
   const Graph& graph_;
   const Sources& sources_;
   const Lowered& lowered_;
@@ -126,7 +127,7 @@ std::optional<Failure> compileForCuda(const StageInput& in, Variant* v) {
       in.stats.kernelsCompiled += kernels;
       in.cache.put(key, {module->image()});
     }
-    v->engine = std::make_unique<CudaEngine>(v->plan->graph, in.diags.sources(), *v->lowered, std::move(module));
+    v->engine = std::make_unique<CudaEngine>(*v->plan, in.diags.sources(), *v->lowered, std::move(module));
   } catch (const cuda::CudaError& e) {
     return noCuda(e.what());
   }

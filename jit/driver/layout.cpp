@@ -73,16 +73,36 @@ void unpack(const ArrayPlace& p, DType t, const void* buffer, void* array) {
   forEachElement(p, [&](int64_t i, int64_t at) { std::memcpy(to + i * width, from + at * width, width); });
 }
 
-OuterLoop outerLoop(const kir::Program& p, const BufferPlan& plan) {
-  const kir::HostStmt* longest = nullptr;
-  int64_t total = -1;
-  const cuda::Values values = valuesOf(p, plan.sizes);
-  for (const kir::HostStmt& s : p.host) {
-    if (s.kind != kir::HostStmt::Kind::For) continue;
-    const int64_t n = cuda::evaluate(s.loop.hi, values) - cuda::evaluate(s.loop.lo, values);
-    if (n > total) longest = &s, total = n;
+namespace {
+
+/// The dim that a loop variable stands for in the first statement below it.
+std::string dimOfLoop(const Tree& t, Sym var) {
+  for (const auto& [dim, at] : t.point) {
+    if (at.uses(var)) return dim.name();
   }
-  return longest ? OuterLoop{longest->loop.var, total} : OuterLoop{};
+  for (const Tree& c : t.children) {
+    const std::string name = dimOfLoop(c, var);
+    if (!name.empty()) return name;
+  }
+  return "";
+}
+
+void longestLoop(const Tree& t, const Env& sizes, OuterLoop* best) {
+  if (t.kind == Tree::Kind::Loop) {
+    const int64_t n = t.hi.eval(sizes) - t.lo.eval(sizes);
+    if (n > best->total) *best = {dimOfLoop(t, t.var), n};
+    return;
+  }
+  if (t.kind == Tree::Kind::Kernel) return;
+  for (const Tree& c : t.children) longestLoop(c, sizes, best);
+}
+
+}  // namespace
+
+OuterLoop outerLoop(const Plan& plan, const Env& sizes) {
+  OuterLoop best;
+  longestLoop(plan.root, sizes, &best);
+  return best;
 }
 
 Failure faultFailure(const Lowered& lowered, const Sources& sources, int64_t site, const int64_t* values, int64_t count) {

@@ -37,7 +37,7 @@ struct OuterLoop {
   std::string dim;
   int64_t total = -1;
 };
-OuterLoop outerLoop(const kir::Program& p, const BufferPlan& plan);
+OuterLoop outerLoop(const Plan& plan, const Env& sizes);
 
 /// What to tell of a run-time fault.
 Failure faultFailure(const Lowered& lowered, const Sources& sources, int64_t site, const int64_t* values, int64_t count);

@@ -48,6 +48,14 @@ Ix totalBytes(const Plan& p) {
                            k.store->cls != Store::Class::Recomputed;
     if (allocated) total = total + keptBytes(*k.node, *k.store);
   }
+  // Values on their way to a report, print or assert.
+  for (size_t e = 0; e < p.graph.effects.size(); ++e) {
+    const Effect& effect = p.graph.effects[e];
+    if (effect.condition) total = total + Ix(1);
+    for (size_t v = 0; v < effect.values.size(); ++v) {
+      total = total + p.effectElements[e][v] * Ix(bytes(effect.values[v].second->dtype));
+    }
+  }
   return total;
 }
 
@@ -117,9 +125,10 @@ std::string jsonReport(const Plan& p, const Lowered& lowered) {
   return out.str();
 }
 
-/// The comment lines above the statement that declares `name`.
+/// The comment lines above the statement that declares `name`; those above the first statement belong to the file.
 std::string docOf(const ast::File& file, const std::string& name) {
   for (const auto& s : file.stmts) {
+    if (s == file.stmts.front()) continue;
     for (const auto& d : s->dims) {
       if (d.size.text == name) return s->doc;
     }
@@ -160,6 +169,7 @@ std::string jsonString(const std::string& s) {
 
 Signature signatureOf(const ast::File& file, const Sources&, const Graph& g) {
   Signature sig;
+  if (!file.stmts.empty()) sig.description = file.stmts.front()->doc;
   for (const Size& s : g.sizes) {
     sig.sizes.push_back({s.sym.name(), s.value ? s.value->str() : "", docOf(file, s.sym.name()), !s.derived, s.specialised});
   }

@@ -84,12 +84,13 @@ struct Program::Impl {
   Phases phases;
   DiskCache cache;
   RunStats stats;
-  std::vector<std::unique_ptr<Variant>> variants;  // most recently used last
+  std::unique_ptr<Variant> base;                   // as loaded: its graph has the program's own defaults
+  std::vector<std::unique_ptr<Variant>> variants;  // for other values of specialised sizes, most recently used last
 
   Impl(Diagnostics& d) : sources(d.sources()), diags(d) {}
 
   StageInput stage() { return {options, file, folder, diags, phases, cache, stats}; }
-  Variant& first() { return *variants.back(); }
+  Variant& first() { return *base; }
 
   std::map<std::string, std::string> settings(const RunOptions& run) const {
     return merged(options.settings, run.settings);
@@ -109,21 +110,29 @@ struct Program::Impl {
     if (!typed) return typed.failure();
     p.settings = *typed;
     const auto files = merged(options.inputs, run.inputs);
-    p.variant = &first();
-    for (int round = 0; round < 2; ++round) {
-      const Graph& g = p.variant->program.graph;
-      auto found = inputSources(g, files, run.arrays, folder);
-      if (!found) return found.failure();
-      p.sources = *found;
-      auto sizes = resolveSizes(g, p.settings, p.sources, p.variant->program.sizesFromFiles);
-      if (!sizes) return sizes.failure();
-      p.sizes = *sizes;
-      if (fits(*p.variant, p.sizes)) return p;
+    p.variant = base.get();
+    if (auto failed = resolve(&p, files, run)) return *failed;
+    if (!fits(*p.variant, p.sizes)) {
       auto other = variantFor(p, files);
       if (!other) return other.failure();
       p.variant = *other;
+      if (auto failed = resolve(&p, files, run)) return *failed;
     }
+    if (auto broken = checkFacts(p.variant->program.graph, p.sizes)) return *broken;
+    if (!p.variant->plan) p.variant->sizes = p.sizes;
     return p;
+  }
+
+  /// Fills in the sources of inputs and the sizes, by the variant's graph.
+  std::optional<Failure> resolve(Prepared* p, const std::map<std::string, FileRef>& files, const RunOptions& run) {
+    const Graph& g = p->variant->program.graph;
+    auto found = inputSources(g, files, run.arrays, folder);
+    if (!found) return found.failure();
+    p->sources = *found;
+    auto sizes = resolveSizes(g, p->settings, p->sources, p->variant->program.sizesFromFiles);
+    if (!sizes) return sizes.failure();
+    p->sizes = *sizes;
+    return std::nullopt;
   }
 
   static bool fits(const Variant& v, const Env& sizes) {
@@ -142,22 +151,15 @@ struct Program::Impl {
     }
     TypedSettings settings = p.settings;
     for (const Size& s : p.variant->program.graph.sizes) {
-      if (s.specialised && !s.derived) settings.sizes[s.sym.name()] = p.sizes.at(s.sym);
+      if (!s.derived && p.sizes.count(s.sym)) settings.sizes[s.sym.name()] = p.sizes.at(s.sym);
     }
     std::map<std::string, ArrayHeader> shapes;
     for (const auto& [name, source] : p.sources) shapes[name] = source.header;
     auto made = elaborateStage(stage(), settings, files, shapes);
     if (!made) return made.failure();
-    return adopt(std::move(*made), p.sizes);
-  }
-
-  Variant* adopt(std::unique_ptr<Variant> v, const Env& sizes) {
-    for (const Size& s : v->program.graph.sizes) {
-      const auto it = sizes.find(s.sym);
-      if (s.specialised && it != sizes.end()) v->specialised.emplace_back(s.sym, it->second);
-    }
+    (*made)->specialised = specialisedSizes((*made)->program.graph, p.sizes);
     if (variants.size() >= kMaxVariants) variants.erase(variants.begin());
-    variants.push_back(std::move(v));
+    variants.push_back(std::move(*made));
     return variants.back().get();
   }
 
@@ -227,15 +229,19 @@ Result<std::shared_ptr<Program>> Program::load(const ProgramSource& source, cons
         auto v = elaborateStage(impl->stage(), *typed, options.inputs, options.shapes);
         if (!v) return v.failure();
         Graph& g = (*v)->program.graph;
-        Env sizes;
         auto inputs = inputSources(g, options.inputs, {}, impl->folder);
         if (!inputs && inputs.failure().kind == Failure::Kind::Usage) return inputs.failure();
         // Sizes may still be open here; a run will tell. Specialised ones have a value, or elaboration would have failed.
         if (inputs) {
           auto resolved = resolveSizes(g, *typed, *inputs, (*v)->program.sizesFromFiles);
-          if (resolved) sizes = *resolved;
+          if (resolved) (*v)->sizes = *resolved;
         }
-        impl->adopt(std::move(*v), sizes);
+        for (const Size& s : g.sizes) {
+          const auto value = s.specialised && s.value ? s.value->asConst() : std::nullopt;
+          if (value) (*v)->sizes.emplace(s.sym, *value);
+        }
+        (*v)->specialised = specialisedSizes(g, (*v)->sizes);
+        impl->base = std::move(*v);
         return std::shared_ptr<Program>(new Program(std::move(impl)));
       },
       [](Failure f) -> R { return f; });

@@ -102,12 +102,22 @@ Result<std::unique_ptr<Variant>> elaborateStage(const StageInput& in, const Type
   return v;
 }
 
+std::vector<std::pair<Sym, int64_t>> specialisedSizes(const Graph& g, const Env& sizes) {
+  std::vector<std::pair<Sym, int64_t>> all;
+  for (const Size& s : g.sizes) {
+    const auto it = sizes.find(s.sym);
+    if (s.specialised && it != sizes.end()) all.emplace_back(s.sym, it->second);
+  }
+  return all;
+}
+
 std::optional<Failure> planStage(const StageInput& in, Variant* v) {
   PassOptions options;
   options.off = in.options.passesOff;
   options.force = in.options.force;
   options.machine = describeMachine(in.options);
   options.verifyEach = in.options.verify;
+  options.sizes = v->sizes;
   Solver solver;
   auto last = std::chrono::steady_clock::now();
   const StageHook hook = [&](const std::string& pass) {
@@ -117,6 +127,7 @@ std::optional<Failure> planStage(const StageInput& in, Variant* v) {
   };
   try {
     v->plan = makePlan(v->program.graph, solver, options, hook);
+    v->specialised = specialisedSizes(v->plan->graph, v->sizes);
   } catch (const ForceError& e) {
     return Failure{Failure::Kind::Usage, e.what(), "--force", ""};
   } catch (const SolveBudget&) {

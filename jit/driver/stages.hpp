@@ -48,6 +48,7 @@ class Phases {
 /// One compilation: of all sizes, or of one value of each specialised size.
 struct Variant {
   Elaborated program;
+  Env sizes;                                           // of the run it is compiled for
   std::vector<std::pair<Sym, int64_t>> specialised;
   std::optional<Plan> plan;
   std::optional<Lowered> lowered;
@@ -68,6 +69,9 @@ struct StageInput {
 Result<std::unique_ptr<Variant>> elaborateStage(const StageInput& in, const TypedSettings& settings,
                                                 const std::map<std::string, FileRef>& files,
                                                 const std::map<std::string, ArrayHeader>& shapes);
+/// The sizes a graph marks as specialised, with their values.
+std::vector<std::pair<Sym, int64_t>> specialisedSizes(const Graph& g, const Env& sizes);
+/// May specialise further sizes, to their values in `v->sizes`.
 std::optional<Failure> planStage(const StageInput& in, Variant* v);
 std::optional<Failure> lowerStage(const StageInput& in, Variant* v);
 /// Kernel IR to machine code (or PTX) and an engine that runs it.

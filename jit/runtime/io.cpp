@@ -35,6 +35,11 @@ std::pair<double, double> integerRange(DType t) {
   }
 }
 
+std::string lowered(std::string s) {
+  for (char& c : s) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return s;
+}
+
 size_t editDistance(const std::string& a, const std::string& b) {
   std::vector<size_t> row(b.size() + 1);
   for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
@@ -206,8 +211,10 @@ std::string nearestName(const std::string& name, const std::vector<std::string>&
   std::string best;
   size_t bestDistance = std::max<size_t>(1, name.size() / 3) + 1;
   for (const std::string& candidate : names) {
-    const size_t d = editDistance(name, candidate);
-    if (d < bestDistance) bestDistance = d, best = candidate;
+    const bool sameLetters = candidate.size() == name.size() && endsWith(candidate, lowered(name).c_str());
+    const size_t d = sameLetters ? 0 : editDistance(name, candidate);
+    // A name all of whose letters differ is another name, not a misspelt one.
+    if (d < bestDistance && d < name.size()) bestDistance = d, best = candidate;
   }
   return best;
 }
