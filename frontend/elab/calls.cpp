@@ -61,6 +61,7 @@ Value Elaborator::evalCall(const ast::Expr& e, const ScopePtr& s) {
       args.spans.push_back(a.span);
     }
   }
+  if (callee.kind == ast::Expr::Kind::NameRef && !lookup(callee.text, s)) return callBuiltin(callee.text, args, e.span);
   return apply(eval(callee, s), args, e.span);
 }
 

@@ -75,6 +75,7 @@ class Elaborator {
   Cond declaredRange(const std::set<Sym>& dims);
   NodeId nodeOf(Entry& e);
   Arr readEntry(Entry& e, Span where);
+  void checkPlainCycle(Entry& start, Span where);
   Value force(LazyEquation& lazy, const Binding& b, Span where);
 
   // -- expr.cpp
@@ -291,6 +292,8 @@ class Elaborator {
   std::map<std::string, std::unique_ptr<Entry>> entries_;
   std::vector<Entry*> order_;                    // entries seen this round
   std::set<std::string> visited_;
+  Entry* current_ = nullptr;                     // whose equation is evaluated
+  std::map<Entry*, std::set<Entry*>> reads_;
   std::map<const ast::Stmt*, std::shared_ptr<LazyEquation>> lazies_;  // structures of the program
   std::map<std::string, FileShape> fileShapes_;  // by input
 

@@ -201,6 +201,11 @@ Value Elaborator::part(const Value& v, size_t i, size_t n, Span where) {
 void Elaborator::evaluateEquation(const ast::Stmt& st, const ScopePtr& scope, const std::string& prefix, bool local) {
   Saved saved(*this);
   std::vector<Entry*> targets;
+  struct Restore {
+    Entry*& slot;
+    Entry* old;
+    ~Restore() { slot = old; }
+  } restore{current_, current_};
   for (auto& t : st.targets) targets.push_back(&entry(prefix.empty() ? t.name.text : prefix + "." + t.name.text));
   try {
     auto mine = [&](Entry& e) -> const PieceDef& {
@@ -211,6 +216,7 @@ void Elaborator::evaluateEquation(const ast::Stmt& st, const ScopePtr& scope, co
     };
     std::vector<std::vector<LeftMap>> lefts;
     cx_.path = targets[0]->name;
+    current_ = targets[0];
     if (!local) {
       cx_.dims.clear();
       cx_.active = Cond();
@@ -259,8 +265,18 @@ void Elaborator::evaluateEquation(const ast::Stmt& st, const ScopePtr& scope, co
   }
 }
 
-void Elaborator::evaluatePiece(Entry& e, const PieceDef& def, const Value& v, const std::vector<LeftMap>& lefts,
+namespace {
+
+bool isTensorList(const Value& v) {
+  if (v.kind != Value::Kind::List) return v.kind == Value::Kind::Array;
+  return !v.items.empty() && std::all_of(v.items.begin(), v.items.end(), isTensorList);
+}
+
+}  // namespace
+
+void Elaborator::evaluatePiece(Entry& e, const PieceDef& def, const Value& v0, const std::vector<LeftMap>& lefts,
                                const Cond& when, const ScopePtr& scope) {
+  Value v = isTensorList(v0) ? Value::of(asArray(v0, def.stmt->value->span)) : v0;
   if (v.kind != Value::Kind::Array) {
     if (!e.plain || e.local) {
       fail("E0208", def.stmt->span, "an indexed equation of a tuple, list or instance is not in this version", "its value is a structure");
@@ -302,10 +318,34 @@ NodeId Elaborator::nodeOf(Entry& e) {
   return e.node;
 }
 
+/// A plain left that needs its own type: reports the circle of names.
+void Elaborator::checkPlainCycle(Entry& start, Span where) {
+  std::map<Entry*, Entry*> from;
+  std::vector<Entry*> stack{&start};
+  while (!stack.empty()) {
+    Entry* e = stack.back();
+    stack.pop_back();
+    for (Entry* next : reads_[e]) {
+      if (!next->plain || from.count(next)) continue;
+      from[next] = e;
+      stack.push_back(next);
+    }
+  }
+  if (!start.plain || !from.count(&start)) return;
+  std::string circle = "`" + start.name + "`";
+  for (Entry* e = from[&start]; e != &start; e = from[e]) circle = "`" + e->name + "`, which reads " + circle;
+  start.failed = true;
+  for (auto& [e, by] : from) e->failed = true;
+  fail("E0205", where, "`" + start.name + "` depends on itself through plain lefts", "`" + start.name + "` reads " + circle,
+       "write the index on the left, as in `" + start.name + "[" + (dims_.empty() ? "t" : dims_[0].var.name()) + "] = ...`");
+}
+
 Arr Elaborator::readEntry(Entry& e, Span where) {
+  if (current_) reads_[current_].insert(&e);
   if (!e.known) {
     if (emit_) {
       if (e.failed || e.structure) throw Reported{};
+      checkPlainCycle(e, where);
       fail("E0416", where, "the type of `" + e.name + "` cannot be inferred", "read here", "write it, as in `" + e.name + " : f32[...] = ...`");
     }
     return unknownArray(e.dims);

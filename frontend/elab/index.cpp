@@ -462,7 +462,7 @@ Arr Elaborator::indexAxes(const Arr& a0, const std::vector<ast::Index>& ix, cons
 }
 
 Value Elaborator::indexValue(const Value& base, const ast::Expr& e, const ScopePtr& s) {
-  if (base.kind == Value::Kind::List) {
+  if (base.kind == Value::Kind::List && !e.hasSemicolon) {
     if (e.indices.size() != 1 || e.hasSemicolon) fail("E0411", e.span, "a list takes one index");
     int64_t k = evalInt(*e.indices[0].lo, s, "the index of a list");
     int64_t n = static_cast<int64_t>(base.items.size());

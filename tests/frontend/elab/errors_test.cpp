@@ -34,7 +34,7 @@ TEST_CASE("dtypes, ranks and lengths") {
   CHECK(error("o = if y then 1 else 0").substr(0, 5) == "E0414");
   CHECK(error("o = sum(x, axis = 3)").substr(0, 5) == "E0412");
   // A loss over a column against a vector does not become a matrix.
-  CHECK(errorOf("size B = 3\ninput ret : f32[B, 1], v : f32[B]\nloss = mean((ret - v) ** 2)\noutput loss") == "E0402 at ret - v");
+  CHECK(errorOf("size B = 3\ninput ret : f32[B, 1], v : f32[B]\nloss = mean((ret - v) ** 2)\noutput loss") == "E0402 at (ret - v)");
 }
 
 TEST_CASE("indices") {
