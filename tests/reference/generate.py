@@ -187,8 +187,8 @@ def build():
 
 def members(case):
     _, _, _, _, inputs, outputs = case
-    return {**{"in." + n: np.ascontiguousarray(a) for n, a in inputs.items()},
-            **{"out." + n: np.ascontiguousarray(a) for n, a in outputs.items()}}
+    return {**{"in." + n: np.array(a, order="C") for n, a in inputs.items()},
+            **{"out." + n: np.array(a, order="C") for n, a in outputs.items()}}
 
 
 def write(folder, cases):
