@@ -72,8 +72,9 @@ class ExprEmitter {
   Value* emitLane0(const kir::ExprPtr& e);
   /// Forgets values remembered for shared subexpressions; at every change of basic block or environment.
   void forget();
-  /// Difference between neighbouring lanes of an i64 expression; nullopt: not a known constant.
-  std::optional<int64_t> strideOf(const kir::Expr& e) const;
+  /// Difference between neighbouring lanes of an i64 expression; nullopt: not a known constant. With `wrap`, one remainder
+  /// by a uniform divisor is looked through and given: the stride holds as long as it does not wrap.
+  std::optional<int64_t> strideOf(const kir::Expr& e, const kir::Expr** wrap = nullptr) const;
   bool nonNegative(const kir::Expr& e) const;
   bool varies(const kir::Expr& e) const;  // between lanes
 
@@ -94,6 +95,9 @@ class ExprEmitter {
 
   Value* emitNode(const kir::Expr& e);
   Value* emitLoad(const kir::Expr& e);
+  Value* loadContiguous(const BufferRef& buf, const kir::ExprPtr& index);
+  Value* loadGathered(const BufferRef& buf, const kir::ExprPtr& index);
+  Value* loadRing(const BufferRef& buf, const kir::ExprPtr& index, const kir::Expr& wrap);
   Value* emitChoice(const kir::Expr& e);
   Value* emitBranchy(const kir::Expr& e, Value* c);
   Value* emitRandom(const kir::Expr& e);

@@ -176,25 +176,29 @@ bool ExprEmitter::varies(const kir::Expr& e) const {
   return false;
 }
 
-std::optional<int64_t> ExprEmitter::strideOf(const kir::Expr& e) const {
+std::optional<int64_t> ExprEmitter::strideOf(const kir::Expr& e, const kir::Expr** wrap) const {
   if (!varies(e)) return 0;
   if (e.kind == Kind::Var) return env_.at(e.name).stride;
   if (e.kind != Kind::Op) return std::nullopt;
   if (e.op == Op::Neg) {
-    auto s = strideOf(*e.args[0]);
+    auto s = strideOf(*e.args[0], wrap);
     return s ? std::optional<int64_t>(-*s) : std::nullopt;
   }
   if (e.op == Op::Add || e.op == Op::Sub) {
-    auto x = strideOf(*e.args[0]), y = strideOf(*e.args[1]);
+    auto x = strideOf(*e.args[0], wrap), y = strideOf(*e.args[1], wrap);
     if (!x || !y) return std::nullopt;
     return e.op == Op::Add ? *x + *y : *x - *y;
   }
   if (e.op == Op::Mul) {
     for (int k = 0; k < 2; ++k) {
       if (e.args[1 - k]->kind != Kind::ConstI) continue;
-      auto s = strideOf(*e.args[k]);
+      auto s = strideOf(*e.args[k], wrap);
       return s ? std::optional<int64_t>(*s * e.args[1 - k]->i) : std::nullopt;
     }
+  }
+  if (e.op == Op::Mod && wrap && !*wrap && !varies(*e.args[1]) && strideOf(*e.args[0]) == 1) {
+    *wrap = &e;
+    return 1;
   }
   return std::nullopt;
 }
@@ -254,22 +258,62 @@ Value* ExprEmitter::emitLoad(const kir::Expr& e) {
     Value* p = b_.CreateInBoundsGEP(elem, buf.pointer, emitLane0(e.args[0]));
     return toRegister(buf.dtype, tag(b_.CreateAlignedLoad(elem, p, align)));
   }
-  auto* vec = FixedVectorType::get(elem, static_cast<unsigned>(lanes_));
-  Value* zero = Constant::getNullValue(vec);
-  if (stride && *stride == 1) {
-    Value* p = b_.CreateInBoundsGEP(elem, buf.pointer, emitLane0(e.args[0]));
-    Value* v = mask_ ? static_cast<Value*>(b_.CreateMaskedLoad(vec, p, align, splat(mask_), zero))
-                     : static_cast<Value*>(b_.CreateAlignedLoad(vec, p, align));
-    return toRegister(buf.dtype, v);
-  }
+  if (stride && *stride == 1) return loadContiguous(buf, e.args[0]);
   if (stride && *stride == -1 && !mask_) {
+    auto* vec = FixedVectorType::get(elem, static_cast<unsigned>(lanes_));
     Value* first = b_.CreateSub(emitLane0(e.args[0]), constant(lanes_ - 1));
     Value* p = b_.CreateInBoundsGEP(elem, buf.pointer, first);
     return toRegister(buf.dtype, b_.CreateVectorReverse(b_.CreateAlignedLoad(vec, p, align)));
   }
-  Value* p = b_.CreateGEP(elem, buf.pointer, splat(emit(e.args[0])));
+  const kir::Expr* wrap = nullptr;
+  if (!stride && strideOf(*e.args[0], &wrap) == 1 && wrap) return loadRing(buf, e.args[0], *wrap);
+  return loadGathered(buf, e.args[0]);
+}
+
+Value* ExprEmitter::loadContiguous(const BufferRef& buf, const kir::ExprPtr& index) {
+  Type* elem = memoryType(buf.dtype);
+  const Align align(static_cast<uint64_t>(bytes(buf.dtype)));
+  auto* vec = FixedVectorType::get(elem, static_cast<unsigned>(lanes_));
+  Value* p = b_.CreateInBoundsGEP(elem, buf.pointer, emitLane0(index));
+  Value* v = mask_ ? static_cast<Value*>(b_.CreateMaskedLoad(vec, p, align, splat(mask_), Constant::getNullValue(vec)))
+                   : static_cast<Value*>(b_.CreateAlignedLoad(vec, p, align));
+  return toRegister(buf.dtype, v);
+}
+
+Value* ExprEmitter::loadGathered(const BufferRef& buf, const kir::ExprPtr& index) {
+  Type* elem = memoryType(buf.dtype);
+  const Align align(static_cast<uint64_t>(bytes(buf.dtype)));
+  auto* vec = FixedVectorType::get(elem, static_cast<unsigned>(lanes_));
+  Value* p = b_.CreateGEP(elem, buf.pointer, splat(emit(index)));
   Value* all = Constant::getAllOnesValue(FixedVectorType::get(b_.getInt1Ty(), static_cast<unsigned>(lanes_)));
-  return toRegister(buf.dtype, b_.CreateMaskedGather(vec, p, align, mask_ ? splat(mask_) : all, zero));
+  return toRegister(buf.dtype, b_.CreateMaskedGather(vec, p, align, mask_ ? splat(mask_) : all, Constant::getNullValue(vec)));
+}
+
+// A window kept in a ring: neighbours in memory but where the ring closes.
+Value* ExprEmitter::loadRing(const BufferRef& buf, const kir::ExprPtr& index, const kir::Expr& wrap) {
+  // The divisor is uniform and positive where the quotient matters; any other goes the general way.
+  Value* first = emitLane0(std::make_shared<const kir::Expr>(wrap));
+  Value* room = b_.CreateSub(emitLane0(wrap.args[1]), first);
+  auto* whole = newBlock("whole");
+  auto* broken = newBlock("broken");
+  auto* join = newBlock("ring");
+  b_.CreateCondBr(b_.CreateICmpSGE(room, constant(lanes_)), whole, broken);
+  const auto memo = memo_;
+  b_.SetInsertPoint(whole);
+  Value* x = loadContiguous(buf, index);
+  auto* wholeEnd = b_.GetInsertBlock();
+  b_.CreateBr(join);
+  memo_ = memo;
+  b_.SetInsertPoint(broken);
+  Value* y = loadGathered(buf, index);
+  auto* brokenEnd = b_.GetInsertBlock();
+  b_.CreateBr(join);
+  memo_ = memo;
+  b_.SetInsertPoint(join);
+  PHINode* r = b_.CreatePHI(x->getType(), 2);
+  r->addIncoming(x, wholeEnd);
+  r->addIncoming(y, brokenEnd);
+  return r;
 }
 
 void ExprEmitter::storeTo(const std::string& buffer, const kir::ExprPtr& index, Value* value) {

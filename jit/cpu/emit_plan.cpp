@@ -55,7 +55,8 @@ KernelEmitter::Accesses KernelEmitter::surveyWith(const std::string& var, const 
 void KernelEmitter::surveyExpr(const kir::ExprPtr& e, Accesses& out, bool inReduce) {
   if (e->kind == EKind::Op) out.cost += info(e->op).cost;
   if (e->kind == EKind::Load) {
-    const auto stride = strideOf(*e->args[0]);
+    const kir::Expr* wrap = nullptr;
+    const auto stride = strideOf(*e->args[0], &wrap);
     if (!stride || (*stride != 0 && *stride != 1 && *stride != -1)) {
       ++out.scattered;
       out.inReduce += inReduce;

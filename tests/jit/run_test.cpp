@@ -419,3 +419,50 @@ TEST_CASE("assembly and LLVM IR on request") {
   CHECK(m->assembly().find("k0_map") != std::string::npos);
   CHECK(m->llvmIr().find("define void @tempo_host") != std::string::npos);
 }
+
+TEST_CASE("windows kept in rings read the right elements around the seam") {
+  Run r(R"(sizes R, t, W
+buffer x: f32[R] input
+buffer y: f32[W] output
+buffer s: f32[1] output
+kernel window(R, t, W) {
+  buffer x: f32
+  buffer y: f32 written
+  buffer s: f32 written
+  grid() {
+    par k in 0 .. W {
+      y[k] = x[((t + k) - 3) % R] * 2:f32
+    }
+    reduce k in t .. (t + W) {
+      sum a: f32 = x[k % R] * y[k - t]
+    }
+    s[0] = a
+  }
+}
+host {
+  launch window(R, t, W)
+}
+)");
+  for (int64_t ring : {1, 7, 16, 64, 100, 131}) {
+    std::vector<float> x;
+    for (int64_t i = 0; i < ring; ++i) x.push_back(static_cast<float>(i * 3 % 8));
+    r.set("x", x);
+    for (int64_t w : {1, 15, 64, 90}) {
+      for (int64_t t : {0, 2, 50, 99, 1000}) {
+        r.alloc<float>("y", static_cast<size_t>(w));
+        r.alloc<float>("s", 1);
+        r({ring, t, w});
+        float sum = 0;  // small integers: exact in any order
+        bool same = true;
+        for (int64_t k = 0; k < w; ++k) {
+          const float y = 2 * x[static_cast<size_t>(((t + k - 3) % ring + ring) % ring)];
+          same = same && r.get<float>("y")[k] == y;
+          sum += x[static_cast<size_t>((t + k) % ring)] * y;
+        }
+        INFO("ring " << ring << " window " << w << " t " << t);
+        CHECK(same);
+        CHECK(r.get<float>("s")[0] == sum);
+      }
+    }
+  }
+}
