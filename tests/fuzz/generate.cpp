@@ -171,6 +171,7 @@ class Generator {
     switch (pick(6)) {
       case 0: return make("max(" + indexed(x, d, r) + ", axis = 0, init = 0.0)", {}, t, {x.equation});
       case 1: {
+        if (t.axes.size() > 1) break;
         auto us = candidates(scope, [&](const Tensor& u) {
           return u.type.axes.empty() && u.type.dtype == t.dtype && std::find(u.dims.begin(), u.dims.end(), d) != u.dims.end();
         });
