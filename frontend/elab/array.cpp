@@ -300,6 +300,10 @@ void Elaborator::propagateBounds(Op op, const std::vector<Arr>& args, Array& out
       if (auto n = scalar(b); n && n->asConst().value_or(0) > 0) {
         if (a.lo) out.lo = Ix::floordiv(*a.lo, *n);
         if (a.hi) out.hi = Ix::floordiv(*a.hi - 1, *n) + 1;
+      } else if (n && sizesOnly(*n) && a.lo == Ix(0) && a.hi) {
+        // A size is at least 0, and x // 0 is 0: dividing makes no larger.
+        out.lo = 0;
+        out.hi = quotient(*a.hi, *n).value_or(*a.hi);
       }
       break;
     case Op::Min:
@@ -312,6 +316,16 @@ void Elaborator::propagateBounds(Op op, const std::vector<Arr>& args, Array& out
       break;
     default: break;
   }
+}
+
+/// a // n where a is a size defined as n times another.
+std::optional<Ix> Elaborator::quotient(const Ix& a, const Ix& n) {
+  Size* z = a.asVar() ? findSize(*a.asVar()) : nullptr;
+  if (!z || !z->value) return std::nullopt;
+  for (Sym v : z->value->vars()) {
+    if (*z->value == n * Ix(v)) return Ix(v);
+  }
+  return std::nullopt;
 }
 
 Arr Elaborator::elementwise(Op op, const std::vector<Arr>& args, Span where) {
@@ -481,6 +495,15 @@ bool Elaborator::sizesOnly(const Ix& a) const {
   return true;
 }
 
+/// A size is compiled per value, and with it all that it is defined by.
+void Elaborator::markSpecialised(Sym s) {
+  if (!specialised_.insert(s).second) return;
+  changed_ = true;
+  Size* z = findSize(s);
+  if (!z || !z->derived) return;
+  for (Sym v : z->value->vars()) markSpecialised(v);
+}
+
 /// The value of an expression of sizes, which from now on are compiled per value.
 Ix Elaborator::specialise(const Ix& a, Span where) {
   Env env;
@@ -491,7 +514,7 @@ Ix Elaborator::specialise(const Ix& a, Span where) {
            "`" + v.name() + "` has no value", "give it one: `-s " + v.name() + "=...`");
     }
     env[v] = *value;
-    if (specialised_.insert(v).second) changed_ = true;
+    markSpecialised(v);
   }
   return Ix(a.eval(env));
 }

@@ -304,7 +304,8 @@ std::optional<Elaborated> Elaborator::run() {
     if (e->failed && !e->structure) return std::nullopt;
   }
 #if __has_include("check/check.hpp")
-  if (!checkGraph(graph_, diags_, solver_, options_)) return std::nullopt;
+  checkGraph(graph_, diags_, solver_, options_.checkCausal);
+  if (diags_.hasErrors()) return std::nullopt;
 #endif
   Elaborated out;
   collectTypes(out);

@@ -148,6 +148,8 @@ class Elaborator {
   Arr mapAxes(const Arr& a, std::vector<Ix> shape, std::function<std::vector<Ix>(const std::vector<Ix>&)> f);
   Ix mulIx(const Ix& a, const Ix& b, Span where);
   Ix divIx(const Ix& a, const Ix& b, bool mod, Span where);
+  std::optional<Ix> quotient(const Ix& a, const Ix& n);
+  void markSpecialised(Sym s);
   Ix specialise(const Ix& a, Span where);
   Ix hiddenSize(const std::string& text, const Ix& value);
   bool sizesOnly(const Ix& a) const;

@@ -251,8 +251,12 @@ Arr Elaborator::indexDims(const Arr& a0, const std::vector<IndexValue>& ix, Span
   for (auto& i : ix) {
     if (i.lo && i.lo->unknown) {
       std::set<Sym> dims = a->dims;
-      dims.erase(i.dim);
-      dims.insert(i.lo->dims.begin(), i.lo->dims.end());
+      for (auto& j : ix) dims.erase(j.dim);
+      for (auto& j : ix) {
+        for (const Arr& v : {j.lo, j.hi}) {
+          if (v) dims.insert(v->dims.begin(), v->dims.end());
+        }
+      }
       return unknownArray(dims);
     }
     (i.data() ? data : rest).push_back(i);

@@ -73,3 +73,28 @@ TEST_CASE("a size that divides a dim is compiled per value, others stay open") {
 TEST_CASE("a cycle of plain lefts") {
   CHECK(error("o = p[t-1]\np = o * 2").substr(0, 5) == "E0205");
 }
+
+TEST_CASE("a gather takes its dims away and brings those of its index") {
+  Compiled c = compile(R"(
+dim i : I = 3, b : B = 4, t : T = 5, m : M = 2
+size N = B * T // M
+q = mb(s + 1)
+fn mb(x) = x[b = pick % B, t = pick // B]
+pick = order[; m * N : (m + 1) * N]
+order[i] = permutation(B * T)
+s[0, b, 0] = 0.0
+s[i+1, b, 0] = s[i, b, T]
+s[i, b, t+1] = 0.9 * s
+output q
+)");
+  INFO(c.text());
+  REQUIRE(c.program);
+  CHECK(c.program->types[0].type == "f32[10] over (i, m)");
+  // The values of a permutation of B T things, divided by B, lie below T: nothing is left to test at run time.
+  const Graph& g = c.program->graph;
+  for (auto& n : g.nodes()) {
+    forEachRead(n, [&](const Piece&, const Expr& r) {
+      for (auto& x : r.indices) CHECK(!x.checked);
+    });
+  }
+}
