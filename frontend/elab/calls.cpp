@@ -172,11 +172,7 @@ Value Elaborator::inlineFunction(const Callable& c, Args& args, Span where) {
                              std::to_string(c.dims.size()) + " given");
   }
   bindParameters(decl, args, scope, decl.value.get(), where);
-  calling_.push_back(&decl);
-  struct Pop {
-    std::vector<const ast::Stmt*>& v;
-    ~Pop() { v.pop_back(); }
-  } pop{calling_};
+  Calling calling(*this, decl, where);
   if (decl.value->kind == ast::Expr::Kind::Block) return evalBlock(*decl.value, scope, cx_.path);
   return eval(*decl.value, scope);
 }
@@ -324,11 +320,7 @@ Value Elaborator::instantiate(const Callable& c, Args& args, Span where) {
   Saved saved(*this);
   cx_.dims.insert(family.begin(), family.end());
   bindParameters(decl, args, scope, nullptr, where);
-  calling_.push_back(&decl);
-  struct Pop {
-    std::vector<const ast::Stmt*>& v;
-    ~Pop() { v.pop_back(); }
-  } pop{calling_};
+  Calling calling(*this, decl, where);
   auto inst = std::make_shared<Instance>();
   inst->scope = scope;
   declareMembers(decl.body, scope, cx_.path, cx_.dims, inst->order);

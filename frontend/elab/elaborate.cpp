@@ -19,6 +19,15 @@ Elaborator::Elaborator(const ast::File& main, Diagnostics& diags, Solver& solver
     : main_(main), diags_(diags), solver_(solver), options_(options) {}
 
 Diagnostic& Elaborator::report(const std::string& code, Span where, const std::string& message, const std::string& label) {
+  // A mistake met inside a library function is told at the user's call, the place inside coming second.
+  if (where.file != main_.source) {
+    for (Span call : callSpans_) {
+      if (call.file != main_.source || call.end == 0) continue;
+      Diagnostic& d = out_->error(code, call, message, "in this call");
+      d.secondary.push_back({where, label.empty() ? "met here" : label});
+      return d;
+    }
+  }
   return out_->error(code, where, message, label);
 }
 
@@ -124,6 +133,7 @@ void Elaborator::round(bool emit) {
   effects_.clear();
   needNonEmpty_.clear();
   calling_.clear();
+  callSpans_.clear();
   loading_.clear();
   cx_ = Context();
   for (auto& d : dims_) {

@@ -263,6 +263,18 @@ class Elaborator {
     ~Saved() { e.cx_ = old; }
   };
 
+  struct Calling {        // a function being inlined
+    Elaborator& e;
+    Calling(Elaborator& el, const ast::Stmt& decl, Span where) : e(el) {
+      e.calling_.push_back(&decl);
+      e.callSpans_.push_back(where);
+    }
+    ~Calling() {
+      e.calling_.pop_back();
+      e.callSpans_.pop_back();
+    }
+  };
+
   const ast::File& main_;
   Diagnostics& diags_;
   Diagnostics* out_ = nullptr;  // the real list in the last round, else a scratch list
@@ -279,6 +291,7 @@ class Elaborator {
   std::vector<std::string> loading_;
   std::map<std::string, std::shared_ptr<ast::File>> moduleFiles_;
   std::vector<const ast::Stmt*> calling_;        // functions being inlined
+  std::vector<Span> callSpans_;                  // and where they are called
 
   std::vector<Dim> dims_;
   std::map<Sym, int> dimIndex_;

@@ -98,3 +98,7 @@ output q
     });
   }
 }
+
+TEST_CASE("a mistake met in the library is told at the call") {
+  CHECK(error("o = softmax(x > 0)") == "E0414 at softmax(x > 0)");
+}
