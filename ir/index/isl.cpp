@@ -23,7 +23,8 @@ void islFailed(isl_ctx* ctx) {
 
 namespace {
 
-/// Builds isl objects over one space: `vars` as set dims, the rest as parameters.
+/// Builds isl objects over one space: `vars` as set dims, the rest as parameters. Building may throw NotAffine, so operands
+/// are in handles before any release(): a leaked object would keep its isl context alive.
 class Builder {
  public:
   Builder(isl_ctx* ctx, const std::string& tuple, const std::vector<Sym>& vars, const std::set<Sym>& used)
@@ -49,7 +50,10 @@ class Builder {
       case Cond::Kind::Eq0: return comparison(c);
       case Cond::Kind::Or: {
         Set out = checked<Set>(isl_set_empty(space_.copy()));
-        for (const Cond& x : c.args()) out = checked<Set>(isl_set_union(out.release(), set(x).release()));
+        for (const Cond& x : c.args()) {
+          Set one = set(x);
+          out = checked<Set>(isl_set_union(out.release(), one.release()));
+        }
         return out;
       }
       case Cond::Kind::And: return conjunction(c.args());
@@ -63,32 +67,37 @@ class Builder {
       case Ix::Kind::Linear: {
         PwAff out = pwAff(Ix(x.constant()));
         for (const auto& [c, atom] : x.terms()) {
-          PwAff term = checked<PwAff>(isl_pw_aff_scale_val(pwAff(atom).release(), isl_val_int_from_si(ctx_, c)));
+          PwAff term = pwAff(atom);
+          term = checked<PwAff>(isl_pw_aff_scale_val(term.release(), integer(c)));
           out = checked<PwAff>(isl_pw_aff_add(out.release(), term.release()));
         }
         return out;
       }
       case Ix::Kind::FloorDiv: {
-        isl_val* by = isl_val_int_from_si(ctx_, divisor(x));
-        isl_pw_aff* quotient = isl_pw_aff_scale_down_val(pwAff(x.args()[0]).release(), by);
-        return checked<PwAff>(isl_pw_aff_floor(quotient));
+        int64_t by = divisor(x);
+        PwAff a = pwAff(x.args()[0]);
+        return checked<PwAff>(isl_pw_aff_floor(isl_pw_aff_scale_down_val(a.release(), integer(by))));
       }
-      case Ix::Kind::Mod:
-        return checked<PwAff>(isl_pw_aff_mod_val(pwAff(x.args()[0]).release(), isl_val_int_from_si(ctx_, divisor(x))));
+      case Ix::Kind::Mod: {
+        int64_t by = divisor(x);
+        PwAff a = pwAff(x.args()[0]);
+        return checked<PwAff>(isl_pw_aff_mod_val(a.release(), integer(by)));
+      }
       case Ix::Kind::Min:
       case Ix::Kind::Max: {
         PwAff out = pwAff(x.args()[0]);
         auto* join = x.kind() == Ix::Kind::Min ? isl_pw_aff_min : isl_pw_aff_max;
         for (size_t i = 1; i < x.args().size(); ++i) {
-          out = checked<PwAff>(join(out.release(), pwAff(x.args()[i]).release()));
+          PwAff next = pwAff(x.args()[i]);
+          out = checked<PwAff>(join(out.release(), next.release()));
         }
         return out;
       }
       case Ix::Kind::Select: {
         Set when = set(x.cond());
-        PwAff a = checked<PwAff>(isl_pw_aff_intersect_domain(pwAff(x.args()[0]).release(), when.copy()));
-        isl_set* other = isl_set_complement(when.release());
-        PwAff b = checked<PwAff>(isl_pw_aff_intersect_domain(pwAff(x.args()[1]).release(), other));
+        PwAff a = pwAff(x.args()[0]), b = pwAff(x.args()[1]);
+        a = checked<PwAff>(isl_pw_aff_intersect_domain(a.release(), when.copy()));
+        b = checked<PwAff>(isl_pw_aff_intersect_domain(b.release(), isl_set_complement(when.release())));
         return checked<PwAff>(isl_pw_aff_union_add(a.release(), b.release()));
       }
       case Ix::Kind::Var:
@@ -102,6 +111,8 @@ class Builder {
   H checked(T* p) const {
     return taken<H>(ctx_, p);
   }
+
+  isl_val* integer(int64_t v) const { return isl_val_int_from_si(ctx_, v); }
 
   Set universe() const { return checked<Set>(isl_set_universe(space_.copy())); }
 
@@ -138,18 +149,23 @@ class Builder {
     switch (x.kind()) {
       case Ix::Kind::Var: return var(*x.asVar());
       case Ix::Kind::FloorDiv: {
-        isl_aff* quotient = isl_aff_scale_down_val(aff(x.args()[0]).release(), isl_val_int_from_si(ctx_, divisor(x)));
-        return checked<Aff>(isl_aff_floor(quotient));
+        int64_t by = divisor(x);
+        Aff a = aff(x.args()[0]);
+        return checked<Aff>(isl_aff_floor(isl_aff_scale_down_val(a.release(), integer(by))));
       }
-      case Ix::Kind::Mod:
-        return checked<Aff>(isl_aff_mod_val(aff(x.args()[0]).release(), isl_val_int_from_si(ctx_, divisor(x))));
+      case Ix::Kind::Mod: {
+        int64_t by = divisor(x);
+        Aff a = aff(x.args()[0]);
+        return checked<Aff>(isl_aff_mod_val(a.release(), integer(by)));
+      }
       default: break;
     }
     isl_local_space* ls = isl_local_space_from_space(space_.copy());
-    Aff out = checked<Aff>(isl_aff_val_on_domain(ls, isl_val_int_from_si(ctx_, x.constant())));
+    Aff out = checked<Aff>(isl_aff_val_on_domain(ls, integer(x.constant())));
     for (const auto& [c, atom] : x.terms()) {
-      isl_aff* term = isl_aff_scale_val(aff(atom).release(), isl_val_int_from_si(ctx_, c));
-      out = checked<Aff>(isl_aff_add(out.release(), term));
+      Aff term = aff(atom);
+      term = checked<Aff>(isl_aff_scale_val(term.release(), integer(c)));
+      out = checked<Aff>(isl_aff_add(out.release(), term.release()));
     }
     return out;
   }
@@ -175,13 +191,17 @@ class Builder {
     for (const Cond& c : args) {
       bool simple = (c.kind() == Cond::Kind::Ge0 || c.kind() == Cond::Kind::Eq0) && isAffine(c.ix());
       if (simple) {
-        core = checked<BSet>(isl_basic_set_intersect(core.release(), basic(c).release()));
+        BSet one = basic(c);
+        core = checked<BSet>(isl_basic_set_intersect(core.release(), one.release()));
       } else {
         rest.push_back(&c);
       }
     }
     Set out = checked<Set>(isl_set_from_basic_set(core.release()));
-    for (const Cond* c : rest) out = checked<Set>(isl_set_intersect(out.release(), set(*c).release()));
+    for (const Cond* c : rest) {
+      Set one = set(*c);
+      out = checked<Set>(isl_set_intersect(out.release(), one.release()));
+    }
     return out;
   }
 
@@ -195,7 +215,7 @@ class Reader {
  public:
   explicit Reader(const std::vector<Sym>& vars) : vars_(vars) {}
 
-  /// The integer value of an aff whose value is integral; otherwise floor is for the caller to take (numerator, denominator).
+  /// The aff as (numerator, denominator).
   std::pair<Ix, int64_t> fraction(isl_aff* keep) const {
     isl_ctx* ctx = isl_aff_get_ctx(keep);
     int64_t den = number(ctx, isl_aff_get_denominator_val(keep));
@@ -219,41 +239,37 @@ class Reader {
   Cond set(isl_set* keep) const {
     isl_ctx* ctx = isl_set_get_ctx(keep);
     Set s = taken<Set>(ctx, isl_set_coalesce(isl_set_compute_divs(isl_set_copy(keep))));
-    Collected all{this, Cond::truth(false)};
-    auto onBasic = [](isl_basic_set* bset, void* user) -> isl_stat {
-      auto* out = static_cast<Collected*>(user);
-      bset = isl_basic_set_remove_redundancies(bset);
-      Collected one{out->reader, Cond()};
-      isl_stat ok = isl_basic_set_foreach_constraint(bset, &Reader::onConstraint, &one);
-      isl_basic_set_free(bset);
-      out->cond = out->cond || one.cond;
-      return ok;
+    std::vector<BSet> parts;  // reading may throw, which must not pass through isl's frames: collect first
+    auto collect = [](isl_basic_set* b, void* user) -> isl_stat {
+      static_cast<std::vector<BSet>*>(user)->emplace_back(b);
+      return isl_stat_ok;
     };
-    if (isl_set_foreach_basic_set(s.keep(), onBasic, &all) != isl_stat_ok) islFailed(ctx);
-    return all.cond;
+    if (isl_set_foreach_basic_set(s.keep(), collect, &parts) != isl_stat_ok) islFailed(ctx);
+    Cond out = Cond::truth(false);
+    for (BSet& b : parts) out = out || basic(taken<BSet>(ctx, isl_basic_set_remove_redundancies(b.release())));
+    return out;
   }
 
  private:
-  struct Collected {
-    const Reader* reader;
-    Cond cond;
-  };
+  using Constraint = Handle<isl_constraint, isl_constraint_free, isl_constraint_copy>;
 
-  static isl_stat onConstraint(isl_constraint* c, void* user) {
-    auto* out = static_cast<Collected*>(user);
-    isl_bool fromDiv = isl_constraint_is_div_constraint(c);
-    isl_bool equality = isl_constraint_is_equality(c);
-    isl_aff* a = isl_constraint_get_aff(c);
-    isl_constraint_free(c);
-    if (!a || fromDiv < 0 || equality < 0) {
-      isl_aff_free(a);
-      return isl_stat_error;
+  Cond basic(const BSet& b) const {
+    isl_ctx* ctx = isl_basic_set_get_ctx(b.keep());
+    std::vector<Constraint> constraints;
+    auto collect = [](isl_constraint* c, void* user) -> isl_stat {
+      static_cast<std::vector<Constraint>*>(user)->emplace_back(c);
+      return isl_stat_ok;
+    };
+    if (isl_basic_set_foreach_constraint(b.keep(), collect, &constraints) != isl_stat_ok) islFailed(ctx);
+    Cond out;
+    for (const Constraint& c : constraints) {
+      // A div constraint says only what a floor division is.
+      if (isTrue(ctx, isl_constraint_is_div_constraint(c.keep()))) continue;
+      Aff a = taken<Aff>(ctx, isl_constraint_get_aff(c.keep()));
+      Ix x = fraction(a.keep()).first;
+      out = out && (isTrue(ctx, isl_constraint_is_equality(c.keep())) ? Cond::eq0(x) : Cond::ge0(x));
     }
-    Aff owned(a);
-    if (fromDiv == isl_bool_true) return isl_stat_ok;  // says only what a floor division is
-    Ix x = out->reader->fraction(a).first;
-    out->cond = out->cond && (equality == isl_bool_true ? Cond::eq0(x) : Cond::ge0(x));
-    return isl_stat_ok;
+    return out;
   }
 
   static int64_t number(isl_ctx* ctx, isl_val* take) {
@@ -328,8 +344,8 @@ Map toMap(isl_ctx* ctx, const std::string& from, const std::vector<Sym>& fromVar
   Set domain = b.set(c);
   Map out = taken<Map>(ctx, isl_map_from_domain(domain.release()));
   for (const Ix& x : toExprs) {
-    isl_map* one = isl_map_from_pw_aff(b.pwAff(x).release());
-    out = taken<Map>(ctx, isl_map_flat_range_product(out.release(), one));
+    PwAff value = b.pwAff(x);
+    out = taken<Map>(ctx, isl_map_flat_range_product(out.release(), isl_map_from_pw_aff(value.release())));
   }
   if (!to.empty()) out = taken<Map>(ctx, isl_map_set_tuple_name(out.release(), isl_dim_out, to.c_str()));
   return out;
@@ -338,7 +354,8 @@ Map toMap(isl_ctx* ctx, const std::string& from, const std::vector<Sym>& fromVar
 PwAff toPwAff(isl_ctx* ctx, const std::string& tuple, const std::vector<Sym>& vars, const Cond& given, const Ix& x) {
   Builder b(ctx, tuple, vars, usedBy(given, {x}));
   PwAff value = b.pwAff(x);
-  return taken<PwAff>(ctx, isl_pw_aff_intersect_domain(value.release(), b.set(given).release()));
+  Set domain = b.set(given);
+  return taken<PwAff>(ctx, isl_pw_aff_intersect_domain(value.release(), domain.release()));
 }
 
 Cond fromSet(isl_set* keep, const std::vector<Sym>& vars) { return Reader(vars).set(keep); }
