@@ -11,8 +11,9 @@
 //     whose sizes lead its shape.
 //
 //   ## error E0301 : y[t] = x[t-1]
-//     The program with these statements (separated by `;`) in place of those that define the same names has this error.
-//     Nothing after the colon: the program as it stands has it.
+//     The program with these statements (separated by `;`) has this error. A statement replaces the one with the same left
+//     side, `s[t]`; a plain left `s` replaces all pieces of `s`; a new left adds a piece. Nothing after the colon: the
+//     program as it stands has the error.
 //
 //   ## compiles 1 : T=4, T=8, T=100
 //     Runs one loaded program with each group of settings in turn (groups separated by `,`, settings in one by spaces); that

@@ -213,34 +213,39 @@ class Runner {
     return std::nullopt;
   }
 
-  /// The file's statements without those that define what the snippet defines, then the snippet.
+  /// The file's statements, those with a left side of the snippet's replaced, then the snippet. A plain left replaces all
+  /// pieces of its name; a new left adds a piece.
   std::string replaced(const std::string& snippet) const {
     Sources sources;
     Diagnostics ignored(sources);
     const ast::File old = parseSource(sources.addFile(command_.file, text_), ignored);
     const ast::File added = parseSource(sources.addFile("directive", snippet), ignored);
-    const std::set<std::string> names = defined(added);
+    std::set<std::string> lefts;
+    for (const auto& s : added.stmts) lefts.merge(leftsOf(*s, sources));
     std::string text = text_;
     for (size_t i = old.stmts.size(); i-- > 0;) {
       const ast::Stmt& s = *old.stmts[i];
-      const std::set<std::string> mine = definedBy(s);
-      const bool hit = std::any_of(mine.begin(), mine.end(), [&](const std::string& n) { return names.count(n) != 0; });
-      if (hit) text.erase(s.span.begin, s.span.end - s.span.begin);
+      const std::set<std::string> mine = leftsOf(s, sources);
+      const bool hit = std::any_of(mine.begin(), mine.end(), [&](const std::string& left) {
+        return lefts.count(left) || lefts.count(left.substr(0, left.find('[')));
+      });
+      if (hit) text.replace(s.span.begin, s.span.end - s.span.begin, std::string(s.span.end - s.span.begin, ' '));
     }
     return text + "\n" + snippet;
   }
-  static std::set<std::string> definedBy(const ast::Stmt& s) {
-    std::set<std::string> names;
-    for (const auto& t : s.targets) names.insert(t.name.text);
-    for (const auto& i : s.inputItems) names.insert(i.name.text);
-    for (const auto& z : s.sizeDecls) names.insert(z.name.text);
-    for (const auto& z : s.dims) names.insert(z.dim.text);
-    return names;
-  }
-  static std::set<std::string> defined(const ast::File& f) {
-    std::set<std::string> all;
-    for (const auto& s : f.stmts) all.merge(definedBy(*s));
-    return all;
+
+  /// `s[t]` for an equation, names for declarations; without spaces.
+  static std::set<std::string> leftsOf(const ast::Stmt& s, const Sources& sources) {
+    std::set<std::string> lefts;
+    for (const auto& t : s.targets) {
+      std::string left = sources.text(t.span);
+      std::erase(left, ' ');
+      lefts.insert(left);
+    }
+    for (const auto& i : s.inputItems) lefts.insert(i.name.text);
+    for (const auto& z : s.sizeDecls) lefts.insert(z.name.text);
+    for (const auto& z : s.dims) lefts.insert(z.dim.text);
+    return lefts;
   }
 
   std::optional<std::string> error(const Directive& d) {

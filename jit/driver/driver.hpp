@@ -142,6 +142,15 @@ struct Comparison {
   double value = 0, expected = 0;
 };
 
+struct Lowered;
+
+/// A run worked out but not made: for running the same Kernel IR by other means.
+struct PreparedRun {
+  Env sizes;
+  std::map<std::string, Array> inputs;            // by name, as bound
+  const Lowered* lowered = nullptr;               // owned by the Program; of the variant these sizes need
+};
+
 class Program {
  public:
   /// Parses and checks. On errors in the source `diags` holds them and the failure's kind is Compile.
@@ -152,6 +161,8 @@ class Program {
   RunResult run(const RunOptions& options);
   /// Compiles for the sizes of `options` and stops there.
   std::optional<Failure> compile(const RunOptions& options);
+  /// Lowers for the sizes of `options` and binds the inputs.
+  Result<PreparedRun> prepared(const RunOptions& options);
   /// The run's outputs by the oracle, in float64.
   RunResult oracle(const RunOptions& options);
   /// Runs both and compares every output within the tolerance of its dtype.

@@ -220,7 +220,12 @@ Result<std::shared_ptr<Program>> Program::load(const ProgramSource& source, cons
         impl->options = options;
         impl->folder = std::filesystem::path(source.path).parent_path().string();
         if (options.cache) impl->cache = DiskCache::fromEnvironment();
-        const std::string text = source.text ? *source.text : readWholeFile(source.path);
+        std::string text;
+        try {
+          text = source.text ? *source.text : readWholeFile(source.path);
+        } catch (const FileError& e) {
+          return Failure{Failure::Kind::Usage, e.reason, e.path, ""};
+        }
         const uint32_t id = diags.sources().addFile(source.path, text);
         impl->file = impl->phases.time("parse", [&] { return parseSource(id, diags); });
         if (diags.hasErrors()) return Failure{Failure::Kind::Compile, "the program has errors", "", ""};
@@ -266,6 +271,21 @@ std::optional<Failure> Program::compile(const RunOptions& options) {
         return p ? impl_->toEngine(p->variant) : std::optional(p.failure());
       },
       [](Failure f) { return std::optional(std::move(f)); });
+}
+
+Result<PreparedRun> Program::prepared(const RunOptions& options) {
+  using R = Result<PreparedRun>;
+  return guarded<R>(
+      [&]() -> R {
+        auto p = impl_->prepare(options);
+        if (!p) return p.failure();
+        if (auto failed = impl_->toKernels(p->variant)) return *failed;
+        const Graph& g = p->variant->program.graph;
+        auto inputs = bindInputs(g, p->settings, p->sizes, p->sources, options.sampleInputs);
+        if (!inputs) return inputs.failure();
+        return PreparedRun{p->sizes, *inputs, &*p->variant->lowered};
+      },
+      [](Failure f) -> R { return f; });
 }
 
 RunResult Program::oracle(const RunOptions& options) {

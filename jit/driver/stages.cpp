@@ -129,7 +129,7 @@ std::optional<Failure> planStage(const StageInput& in, Variant* v) {
     v->plan = makePlan(v->program.graph, solver, options, hook);
     v->specialised = specialisedSizes(v->plan->graph, v->sizes);
   } catch (const ForceError& e) {
-    return Failure{Failure::Kind::Usage, e.what(), "--force", ""};
+    return Failure{Failure::Kind::Usage, e.what(), "", ""};
   } catch (const SolveBudget&) {
     return cannotCompile("no order of evaluation was found within the budget of integer reasoning",
                          "--no-schedule orders the equations one after the other");
