@@ -38,8 +38,10 @@ std::optional<Cond> splitGe0(const Ix& a) {
 /// x >= 0 and y != 0.
 std::optional<Cond> meetDifferent(const Cond& ge, const Ix& y) {
   auto d = (y - ge.ix()).asConst();
-  if (!d) d = (y + ge.ix()).asConst();  // then y == 0 where x == *d
-  else *d = -*d;
+  if (!d)
+    d = (y + ge.ix()).asConst();  // then y == 0 where x == *d
+  else
+    *d = -*d;
   if (!d || *d > 0) return std::nullopt;
   return *d < 0 ? ge : Cond::ge0(ge.ix() - Ix(1));
 }

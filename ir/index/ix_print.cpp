@@ -68,8 +68,7 @@ std::string show(const Ix& x, int level) {
     }
     case Ix::Kind::Min: return "min(" + joinArgs(x.args(), ", ", kSum) + ")";
     case Ix::Kind::Max: return "max(" + joinArgs(x.args(), ", ", kSum) + ")";
-    case Ix::Kind::Select:
-      return "select(" + x.cond().str() + ", " + joinArgs(x.args(), ", ", kSum) + ")";
+    case Ix::Kind::Select: return "select(" + x.cond().str() + ", " + joinArgs(x.args(), ", ", kSum) + ")";
   }
   return "?";
 }

@@ -86,7 +86,8 @@ struct Solver::Impl {
   std::optional<Ix> extreme(const Ix& e, const std::vector<Sym>& over, const Cond& c, bool max) {
     Question timed(*this);
     Map m = poly::toMap(ctx, "", over, c, "", {e});
-    Set values = taken<Set>(ctx, isl_map_range(m.release()));  // { [e] : c }, the variables not in `over` are parameters
+    Set values =
+        taken<Set>(ctx, isl_map_range(m.release()));  // { [e] : c }, the variables not in `over` are parameters
     if (isEmpty(values)) return Ix(0);
     auto* hasBound = max ? isl_set_dim_has_upper_bound : isl_set_dim_has_lower_bound;
     if (!poly::isTrue(ctx, hasBound(values.keep(), isl_dim_set, 0))) return std::nullopt;

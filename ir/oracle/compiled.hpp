@@ -21,8 +21,8 @@ struct SlotIx {
   std::vector<std::pair<int64_t, SlotIx>> terms;  // Linear
   size_t slot = 0;                                // Var
   std::vector<SlotIx> args;
-  std::vector<SlotCond> cond;                     // Select: one
-  int64_t eval(const int64_t* point) const;       // throws std::domain_error on a division by 0
+  std::vector<SlotCond> cond;                // Select: one
+  int64_t eval(const int64_t* point) const;  // throws std::domain_error on a division by 0
 };
 
 struct SlotCond {

@@ -207,7 +207,9 @@ class Interpreter {
     return rounded(to, v);
   }
 
-  std::string place(const Node& n, const int64_t* p) const { return "`" + n.name + "` at " + showPoint(n.dims, n.axes, p); }
+  std::string place(const Node& n, const int64_t* p) const {
+    return "`" + n.name + "` at " + showPoint(n.dims, n.axes, p);
+  }
 
   /// The piece that defines the point; null if none.
   const PieceCode* pieceAt(uint32_t node, const int64_t* p) const {
@@ -234,9 +236,7 @@ class Interpreter {
     }
   }
 
-  std::string currentPlace() const {
-    return current_ ? place(*current_, currentPoint_) : "an output or effect";
-  }
+  std::string currentPlace() const { return current_ ? place(*current_, currentPoint_) : "an output or effect"; }
 
   /// The value of a point, or nullopt after adding it to what is missing.
   std::optional<double> lookup(uint32_t node, const int64_t* p) {
@@ -622,12 +622,12 @@ class Interpreter {
   const Graph& g_;
   const OracleOptions& o_;
   Subst sizes_;
-  std::vector<NodeCode> codes_;      // by node id, as the next two
+  std::vector<NodeCode> codes_;  // by node id, as the next two
   std::vector<Memo> memos_;
   std::vector<const Array*> inputs_;
   std::vector<std::unique_ptr<Array>> owned_;
   std::vector<Demand> missing_;
-  const Node* current_ = nullptr;    // whose value is being computed, for messages
+  const Node* current_ = nullptr;  // whose value is being computed, for messages
   const int64_t* currentPoint_ = nullptr;
   int64_t points_ = 0;
   OracleResult result_;

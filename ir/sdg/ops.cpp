@@ -13,7 +13,7 @@ namespace {
 enum Flags { A = 1, C = 2 };
 
 #define X(id, text, arity, rule, cost, flags, doc) \
-  OpInfo{Op::id, text, arity, TypeRule::rule, cost, ((flags) & C) != 0, ((flags) & A) != 0, doc},
+  OpInfo{Op::id, text, arity, TypeRule::rule, cost, ((flags)&C) != 0, ((flags)&A) != 0, doc},
 constexpr std::array<OpInfo, kOpCount> kOps{{
 #include "sdg/ops.def"
 }};

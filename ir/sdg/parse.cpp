@@ -217,7 +217,8 @@ class Parser {
         fail(at, std::string("`") + info(op).text + "` of " + name(args[0]->dtype) + " and " + name(a->dtype));
       }
     }
-    if (!accepts(op, args[0]->dtype)) fail(at, std::string("`") + info(op).text + "` does not take " + name(args[0]->dtype));
+    if (!accepts(op, args[0]->dtype))
+      fail(at, std::string("`") + info(op).text + "` does not take " + name(args[0]->dtype));
     return ex::op(op, std::move(args));
   }
 
@@ -225,8 +226,8 @@ class Parser {
 
   /// Left-associative levels, loosest first; comparisons take one operator.
   ExprPtr binary(size_t level) {
-    static const std::vector<std::vector<const char*>> levels{{"or"}, {"and"}, {"<", "<=", ">", ">=", "==", "!="},
-                                                              {"+", "-"}, {"*", "/", "//", "%"}};
+    static const std::vector<std::vector<const char*>> levels{
+        {"or"}, {"and"}, {"<", "<=", ">", ">=", "==", "!="}, {"+", "-"}, {"*", "/", "//", "%"}};
     if (level == levels.size()) return unary();
     if (level == 2 && is("not")) {
       Deeper d(*this);
@@ -338,7 +339,8 @@ class Parser {
     std::vector<ExprPtr> args = arguments();
     if (t.text == "select") {
       if (args.size() != 3) fail(t, "`select` takes three arguments");
-      if (args[0]->dtype != DType::Bool || args[1]->dtype != args[2]->dtype) fail(t, "the types of `select` do not fit");
+      if (args[0]->dtype != DType::Bool || args[1]->dtype != args[2]->dtype)
+        fail(t, "the types of `select` do not fit");
       return ex::select(args[0], args[1], args[2]);
     }
     auto op = findOp(t.text, int(args.size()));

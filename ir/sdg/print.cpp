@@ -245,7 +245,8 @@ class Printer {
     for (size_t i = 0; i < e.values.size(); ++i) {
       os_ << (i ? ", " : ": ") << quoted(e.values[i].first) << " ";
       if (i < e.axes.size() && !e.axes[i].empty()) {
-        os_ << "[" << list(e.axes[i], ", ", [](const Axis& a) { return a.var.name() + " : " + a.length.str(); }) << "] ";
+        os_ << "[" << list(e.axes[i], ", ", [](const Axis& a) { return a.var.name() + " : " + a.length.str(); })
+            << "] ";
       }
       os_ << expr(e.values[i].second);
     }

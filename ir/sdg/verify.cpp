@@ -88,7 +88,8 @@ class Structure {
   void body(const Node& n, const Body& b, Scope known) const {
     const std::string who = quote(n.name);
     if (b.kind == Body::Kind::Input) {
-      require(n.pieces.size() == 1 && !b.value, "input-body", "the input " + who + " has more than one piece or a value");
+      require(n.pieces.size() == 1 && !b.value, "input-body",
+              "the input " + who + " has more than one piece or a value");
       return;
     }
     require(b.value != nullptr, "body-value", who + " has a body without a value");
@@ -126,8 +127,7 @@ class Structure {
   }
 
   void typed(const Node& n, DType t, const char* what) const {
-    require(t == n.dtype, "type",
-            quote(n.name) + " is " + name(n.dtype) + " and its " + what + " is " + name(t));
+    require(t == n.dtype, "type", quote(n.name) + " is " + name(n.dtype) + " and its " + what + " is " + name(t));
   }
 
   void expr(const std::string& who, const ExprPtr& root, const Scope& known) const {
@@ -141,7 +141,8 @@ class Structure {
       }
       if (e.kind == Expr::Kind::Read) read(who, e);
       if (e.kind == Expr::Kind::Op) {
-        require(int(e.args.size()) == info(e.op).arity, "arity", who + " has a wrong number of operands for " + info(e.op).text);
+        require(int(e.args.size()) == info(e.op).arity, "arity",
+                who + " has a wrong number of operands for " + info(e.op).text);
         require(accepts(e.op, e.args[0]->dtype), "type",
                 who + ": " + info(e.op).text + " does not take " + name(e.args[0]->dtype));
       }
@@ -177,7 +178,8 @@ class Structure {
     scope("the condition of an effect", e.where.vars(), known);
     if (e.condition) {
       expr("an effect", e.condition, known);
-      require(e.condition->dtype == DType::Bool, "type", std::string("an effect's condition is ") + name(e.condition->dtype));
+      require(e.condition->dtype == DType::Bool, "type",
+              std::string("an effect's condition is ") + name(e.condition->dtype));
     }
     for (size_t i = 0; i < e.values.size(); ++i) {
       Scope inner = known;
@@ -259,7 +261,8 @@ class Meaning {
     Cond exists = Cond::truth(false);
     for (const Piece& p : n.pieces) exists = exists || p.where.subst(point);
     if (auto env = find(when && !exists)) {
-      throw GraphError("read-defined: " + who + " reads " + quote(n.name) + ", which nothing defines, at " + show(*env));
+      throw GraphError("read-defined: " + who + " reads " + quote(n.name) + ", which nothing defines, at " +
+                       show(*env));
     }
     for (size_t k = 0; k < n.axes.size(); ++k) {
       const Ix& i = at[n.dims.size() + k];

@@ -19,9 +19,10 @@ TEST_CASE("constructors refuse what has no type", "[expr]") {
 
 TEST_CASE("substitution reaches every index and condition", "[expr]") {
   ExprPtr idx = ex::read(NodeId{1}, DType::I32, {Index{.ix = t}});
-  ExprPtr e = ex::guard(Cond::ge(t, 1),
-                        ex::read(NodeId{0}, DType::F32, {Index{.ix = Ix(t) - 1}, Index{.data = idx, .lo = t, .hi = Ix(t) + 4}}),
-                        ex::op(Op::Mul, {ex::index(t, DType::F32), ex::cast(DType::F32, ex::random("r", {t}))}));
+  ExprPtr e =
+      ex::guard(Cond::ge(t, 1),
+                ex::read(NodeId{0}, DType::F32, {Index{.ix = Ix(t) - 1}, Index{.data = idx, .lo = t, .hi = Ix(t) + 4}}),
+                ex::op(Op::Mul, {ex::index(t, DType::F32), ex::cast(DType::F32, ex::random("r", {t}))}));
   ExprPtr f = ex::subst(e, {{t, Ix(s) + 1}});
   ex::visit(f, [&](const Expr& x) {
     CHECK_FALSE(x.ix.uses(t));
@@ -50,7 +51,8 @@ TEST_CASE("rewriting goes bottom-up and keeps what it does not touch", "[expr]")
 }
 
 TEST_CASE("graphs find nodes and reads", "[graph]") {
-  Graph g = parseGraph("dim t : T\n%x[t] : f32 = input\n%y[t] : f32 =\n  where t == 0: 1:f32\n  where 1 <= t: %y[t - 1] * %x[t]\n");
+  Graph g = parseGraph(
+      "dim t : T\n%x[t] : f32 = input\n%y[t] : f32 =\n  where t == 0: 1:f32\n  where 1 <= t: %y[t - 1] * %x[t]\n");
   CHECK(g.find("y")->id == NodeId{1});
   CHECK(g.find("z") == nullptr);
   CHECK(g.sizeOf(t).name() == "T");

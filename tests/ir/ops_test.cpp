@@ -1,3 +1,5 @@
+#include "sdg/ops.hpp"
+
 #include <cmath>
 #include <limits>
 #include <set>
@@ -5,7 +7,6 @@
 #include "array.hpp"
 #include "catch.hpp"
 #include "sdg/float_bits.hpp"
-#include "sdg/ops.hpp"
 
 using namespace tempo;
 
@@ -57,8 +58,8 @@ TEST_CASE("element types: names, sizes, promotion", "[dtype]") {
 }
 
 TEST_CASE("bf16 keeps eight significant bits, ties to even", "[dtype]") {
-  CHECK(roundTo(DType::BF16, 257) == 256);    // between 256 and 258: the even significand
-  CHECK(roundTo(DType::BF16, 259) == 260);    // between 258 and 260
+  CHECK(roundTo(DType::BF16, 257) == 256);  // between 256 and 258: the even significand
+  CHECK(roundTo(DType::BF16, 259) == 260);  // between 258 and 260
   CHECK(roundTo(DType::BF16, 257.01) == 258);
   CHECK(roundTo(DType::BF16, 5000) == 4992);  // FC-43: the step is 32 there
   CHECK(roundTo(DType::BF16, 1e39) == kInf);

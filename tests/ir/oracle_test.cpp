@@ -1,5 +1,6 @@
-#include "catch.hpp"
 #include "oracle/oracle.hpp"
+
+#include "catch.hpp"
 
 using namespace tempo;
 
@@ -53,7 +54,8 @@ TEST_CASE("FC-17: the mean of a window", "[oracle]") {
                      "%s[t] / ix(min(4, t + 1)):f32\n";
   CHECK(output(kCount + mean + kOut, 7) == Values{0, 0.5, 1, 1.5, 2.5, 3.5, 4.5});
   CHECK(output(kCount + "%y[t] : f32 =" + kT + "sum[i in 0 : min(4, t + 1)] ix(i):f32 * %v[max(0, t - 3) + i]\n" +
-                   "output %y[t = 5] as \"y\"\n", 7) == Values{26});
+                   "output %y[t = 5] as \"y\"\n",
+               7) == Values{26});
 }
 
 TEST_CASE("FC-19: attention over nothing is zero", "[oracle]") {
@@ -98,21 +100,25 @@ TEST_CASE("a recurrence over a million steps needs no stack", "[oracle]") {
 }
 
 TEST_CASE("only what is needed is computed", "[oracle]") {
-  std::string text = kCount + "%d[t] : f32 = where t == 0: 1:f32 where 1 <= t and t < T: %d[t - 1] / 0:f32\n%y[t] : f32 =" +
-                     kT + "select(when(t == 0), %d[t], %v[t])\noutput %y[t = 3] as \"y\"\n";
+  std::string text = kCount +
+                     "%d[t] : f32 = where t == 0: 1:f32 where 1 <= t and t < T: %d[t - 1] / 0:f32\n%y[t] : f32 =" + kT +
+                     "select(when(t == 0), %d[t], %v[t])\noutput %y[t = 3] as \"y\"\n";
   CHECK(run(text, sized(10)).points == 2);
 }
 
 TEST_CASE("ragged axes, argmax, argsort, logic", "[oracle]") {
-  CHECK(output("%r[t; a] : f32[t + 1] =" + kT + "ix(a * t):f32\n%y[t] : f32 =" + kT + "sum[a' in 0 : t + 1] %r[t; a']\n" + kOut,
+  CHECK(output("%r[t; a] : f32[t + 1] =" + kT + "ix(a * t):f32\n%y[t] : f32 =" + kT +
+                   "sum[a' in 0 : t + 1] %r[t; a']\n" + kOut,
                4) == Values{0, 1, 6, 18});
   std::string x = "%x[] : f32 = 0:f32\n%k[; a] : f32[4] = ix(a * (3 - a) % 3):f32\n";
-  CHECK(output("%k[; a] : f32[4] = ix((a + 1) * (a + 1) % 4):f32\n%y[; p] : i32[4] = argsort %k[; p]\noutput %y[] as \"y\"\n",
+  CHECK(output("%k[; a] : f32[4] = ix((a + 1) * (a + 1) % 4):f32\n%y[; p] : i32[4] = argsort %k[; p]\noutput %y[] as "
+               "\"y\"\n",
                1) == Values{1, 3, 0, 2});  // keys 1 0 1 0
   CHECK(output("%k[; a] : f32[4] = ix((a + 1) * (a + 1) % 4):f32\n%y[; p] : i32[4] = argsort descending %k[; p]\n"
-               "output %y[] as \"y\"\n", 1) == Values{0, 2, 1, 3});
-  CHECK(output("%y[] : i32 = argmax[a in 2 : 7] select(when(a == 4 or a == 5), 1:f32, 0:f32)\noutput %y[] as \"y\"\n", 1) ==
-        Values{2});
+               "output %y[] as \"y\"\n",
+               1) == Values{0, 2, 1, 3});
+  CHECK(output("%y[] : i32 = argmax[a in 2 : 7] select(when(a == 4 or a == 5), 1:f32, 0:f32)\noutput %y[] as \"y\"\n",
+               1) == Values{2});
   CHECK(output("%y[] : bool = all[a in 0 : 0] false\noutput %y[] as \"y\"\n", 1) == Values{1});
   CHECK(output("%y[] : bool = any[a in 0 : 3] when(a == 2)\noutput %y[] as \"y\"\n", 1) == Values{1});
 }
@@ -140,8 +146,8 @@ TEST_CASE("inputs and options are bound by name", "[oracle]") {
 
 TEST_CASE("faults name equation and point", "[oracle]") {
   CHECK(complaint("%i[t] : i32 =" + kT + "ix(t * 2):i32\n" + kCount + "%y[t] : f32 =" + kT +
-                      "%v[{%i[t] in 0 : T checked}]\n" + kOut, sized(4)) ==
-        "`y` at [t = 2] reads `v` at index 4, outside 0 : 4");
+                      "%v[{%i[t] in 0 : T checked}]\n" + kOut,
+                  sized(4)) == "`y` at [t = 2] reads `v` at index 4, outside 0 : 4");
   CHECK(complaint("%y[t] : f32 =" + kT + "%y[t - 1]\n" + kOut, sized(4)) ==
         "`y` at [t = 0] reads `y` at [t = -1], where nothing defines it");
   CHECK(complaint("%w[; a] : f32[2] = 1:f32\n%y[t] : f32 =" + kT + "%w[; t]\n" + kOut, sized(4)) ==
@@ -154,8 +160,9 @@ TEST_CASE("faults name equation and point", "[oracle]") {
 }
 
 TEST_CASE("effects happen in order where they are asked for", "[oracle]") {
-  std::string text = kCount + "print[t] where 0 <= t and t < T and t % 2 == 0 if %v[t] > 0:f32: \"v\" %v[t], \"w\" [a : 2] "
-                              "%v[t] + ix(a):f32\n";
+  std::string text = kCount +
+                     "print[t] where 0 <= t and t < T and t % 2 == 0 if %v[t] > 0:f32: \"v\" %v[t], \"w\" [a : 2] "
+                     "%v[t] + ix(a):f32\n";
   OracleResult r = run(text, sized(5));
   REQUIRE(r.effects.size() == 2);
   CHECK(r.effects[0].point == std::vector<int64_t>{2});
@@ -168,12 +175,11 @@ TEST_CASE("philox gives the published vectors", "[random]") {
   struct Vector {
     uint32_t counter[4], key[2], result[4];
   };
-  const Vector known[] = {
-      {{0, 0, 0, 0}, {0, 0}, {0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}},
-      {{~0u, ~0u, ~0u, ~0u}, {~0u, ~0u}, {0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}},
-      {{0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344},
-       {0xa4093822, 0x299f31d0},
-       {0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}}};
+  const Vector known[] = {{{0, 0, 0, 0}, {0, 0}, {0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}},
+                          {{~0u, ~0u, ~0u, ~0u}, {~0u, ~0u}, {0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}},
+                          {{0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344},
+                           {0xa4093822, 0x299f31d0},
+                           {0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}}};
   for (Vector v : known) {
     philox4x32(v.counter, v.key[0], v.key[1]);
     for (int i = 0; i < 4; ++i) CHECK(v.counter[i] == v.result[i]);
@@ -198,6 +204,8 @@ TEST_CASE("random words depend on seed, stream and every coordinate", "[random]"
   double sum = 0;
   for (int64_t i = 0; i < 10000; ++i) sum += philox(7, streamKey("u"), &i, 1) * 0x1p-32;
   CHECK(std::abs(sum / 10000 - 0.5) < 0.015);  // five standard errors
-  CHECK(output("%y[] : i64 = random(\"s\", 3)\noutput %y[] as \"y\"\n", 1) ==
-        Values{double([] { int64_t at = 3; return philox(0, streamKey("s"), &at, 1); }())});
+  CHECK(output("%y[] : i64 = random(\"s\", 3)\noutput %y[] as \"y\"\n", 1) == Values{double([] {
+          int64_t at = 3;
+          return philox(0, streamKey("s"), &at, 1);
+        }())});
 }

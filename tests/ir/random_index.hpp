@@ -40,8 +40,12 @@ class Generator {
     if (depth == 0) return leaf();
     switch (pick(8)) {
       case 0: return leaf();
-      case 1: return binary(depth, [](const Ix& a, const Ix& b) { return a + b; }, [](int64_t a, int64_t b) { return a + b; });
-      case 2: return binary(depth, [](const Ix& a, const Ix& b) { return a - b; }, [](int64_t a, int64_t b) { return a - b; });
+      case 1:
+        return binary(
+            depth, [](const Ix& a, const Ix& b) { return a + b; }, [](int64_t a, int64_t b) { return a + b; });
+      case 2:
+        return binary(
+            depth, [](const Ix& a, const Ix& b) { return a - b; }, [](int64_t a, int64_t b) { return a - b; });
       case 3: return binary(depth, Ix::min, [](int64_t a, int64_t b) { return a < b ? a : b; });
       case 4: return binary(depth, Ix::max, [](int64_t a, int64_t b) { return a > b ? a : b; });
       case 5: {

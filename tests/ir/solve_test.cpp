@@ -1,6 +1,7 @@
+#include "index/solve.hpp"
+
 #include "catch.hpp"
 #include "index/isl.hpp"
-#include "index/solve.hpp"
 #include "random_index.hpp"
 
 using namespace tempo;
@@ -131,8 +132,7 @@ TEST_CASE("products are not affine, a spent budget says so", "[solve]") {
 TEST_CASE("maps carry expressions of their domain", "[solve]") {
   Solver solver;
   poly::Map m = poly::toMap(solver.ctx(), "A", {t}, Cond::range(t, 0, T), "B", {Ix(t) - 1, Ix::mod(t, 4)});
-  isl_map* expected = isl_map_read_from_str(
-      solver.ctx(), "[T] -> { A[t] -> B[t - 1, t mod 4] : 0 <= t < T }");
+  isl_map* expected = isl_map_read_from_str(solver.ctx(), "[T] -> { A[t] -> B[t - 1, t mod 4] : 0 <= t < T }");
   CHECK(isl_map_is_equal(m.keep(), expected) == isl_bool_true);
   isl_map_free(expected);
 }

@@ -77,7 +77,9 @@ TEST_CASE("operator structure survives", "[text]") {
       op(Op::Pow, {op(Op::Pow, {f(1), f(2)}), op(Op::Pow, {f(-3), f(4)})}),
       op(Op::Neg, {op(Op::Pow, {op(Op::Neg, {f(-0.0)}), f(2)})}),
       op(Op::Div, {op(Op::Mod, {f(1), f(2)}), op(Op::FloorDiv, {f(3), f(4)})}),
-      op(Op::Eq, {op(Op::Lt, {f(1), f(2)}), op(Op::Not, {op(Op::And, {op(Op::Or, {op(Op::IsNan, {f(1)}), op(Op::Ge, {f(1), f(2)})}), op(Op::Not, {op(Op::Ne, {f(1), f(2)})})})})}),
+      op(Op::Eq, {op(Op::Lt, {f(1), f(2)}),
+                  op(Op::Not, {op(Op::And, {op(Op::Or, {op(Op::IsNan, {f(1)}), op(Op::Ge, {f(1), f(2)})}),
+                                            op(Op::Not, {op(Op::Ne, {f(1), f(2)})})})})}),
       op(Op::Max, {f(std::numeric_limits<double>::infinity()), f(0.1)}),
       ex::select(ex::cond(Cond::ge(Ix(3), Ix(2))), f(1), ex::cast(DType::F32, ex::constant(DType::I64, -7)))};
   for (const ExprPtr& e : cases) {

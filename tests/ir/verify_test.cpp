@@ -23,7 +23,8 @@ std::string complaint(const std::string& text, bool deep = false) {
 TEST_CASE("the verifier names the rule and the node", "[verify]") {
   CHECK(complaint("%y[t] : f32 = ix(t + T):f32") == "");
   CHECK(complaint("%y[t] : f32 = ix(s):f32") == "scope: `y` uses `s`, which is not in scope");
-  CHECK(complaint("%y[t] : f32 =\n  where q == 0: 1:f32") == "scope: a condition of `y` uses `q`, which is not in scope");
+  CHECK(complaint("%y[t] : f32 =\n  where q == 0: 1:f32") ==
+        "scope: a condition of `y` uses `q`, which is not in scope");
   CHECK(complaint("%y[q] : f32 = 1:f32") == "dim-known: `y` has the dim `q`, which no one declares");
   CHECK(complaint("%y[t, b] : f32 = 1:f32") == "dim-order: `y` has its dims out of the program's order");
   CHECK(complaint("%y[t; t] : f32[D] = 1:f32") == "axis-unique: `y` uses `t` for two things");
@@ -64,9 +65,17 @@ TEST_CASE("deep verification finds overlaps, holes and ranges with a counterexam
             .find("read-defined: `y` reads `x`, which nothing defines, at ") == 0);
   CHECK(complaint(x + "%y[t] : f32 =\n  where 0 <= t and t < T: sum[i in 0 : D + 1] %x[t; i]", true)
             .find("read-in-range: `y` reads `x` outside axis 0 at ") == 0);
-  CHECK(complaint(x + "%y[t] : f32 =\n  where 0 <= t and t < T: guard(1 <= t and 0 < D, %x[t - 1; 0], 0:f32)", true) == "");
-  CHECK(complaint(x + "%i[] : i32 = 0:i32\n%y[t] : f32 =\n  where 0 <= t and t < T: guard(1 <= D, %x[{%i[] in 0 : t + 1}; 0], "
-                      "0:f32)", true) == "");
-  CHECK(complaint(x + "%i[] : i32 = 0:i32\n%y[t] : f32 =\n  where 0 <= t and t < T: guard(1 <= D, %x[{%i[] in 0 : t + 2}; 0], "
-                      "0:f32)", true).find("read-defined") == 0);
+  CHECK(complaint(x + "%y[t] : f32 =\n  where 0 <= t and t < T: guard(1 <= t and 0 < D, %x[t - 1; 0], 0:f32)", true) ==
+        "");
+  CHECK(
+      complaint(
+          x + "%i[] : i32 = 0:i32\n%y[t] : f32 =\n  where 0 <= t and t < T: guard(1 <= D, %x[{%i[] in 0 : t + 1}; 0], "
+              "0:f32)",
+          true) == "");
+  CHECK(
+      complaint(
+          x + "%i[] : i32 = 0:i32\n%y[t] : f32 =\n  where 0 <= t and t < T: guard(1 <= D, %x[{%i[] in 0 : t + 2}; 0], "
+              "0:f32)",
+          true)
+          .find("read-defined") == 0);
 }
