@@ -37,11 +37,8 @@ class CpuEngine : public Engine {
     runtime.onEffect = [&](int32_t effect, const int64_t* point) {
       if (!effects.occur(effect, point, [&](int b) { return memory.pointers[b]; })) run.stop->store(1);
     };
-    if (run.listener) {
-      const OuterLoop loop = outerLoop(plan_, sizes);
-      run.listener->started(loop.dim, loop.total);
-      runtime.onProgress = [&](int64_t done, int64_t total) { run.listener->progress(done, total); };
-    }
+    ProgressTeller progress(plan_, sizes, run.listener);
+    runtime.onProgress = [&](int64_t done, int64_t total) { progress.step(done, total); };
     const int threads = run.threads > 0 ? run.threads : ThreadPool::cores();
     runtime.pool = poolOf(threads);
     TempoContext context{memory.pointers.data(), plan.sizes.data(), run.seed, run.stop, &fault, nullptr, 0, &runtime,

@@ -41,13 +41,8 @@ class CudaEngine : public Engine {
       });
       if (!goOn) request.stop->store(1);
     };
-    callbacks.onProgress = [&](int64_t done, int64_t total) {
-      if (request.listener) request.listener->progress(done, total);
-    };
-    if (request.listener) {
-      const OuterLoop loop = outerLoop(plan_, sizes);
-      request.listener->started(loop.dim, loop.total);
-    }
+    ProgressTeller progress(plan_, sizes, request.listener);
+    callbacks.onProgress = [&](int64_t done, int64_t total) { progress.step(done, total); };
     run.execute(callbacks);
     EngineOutcome out;
     out.plannedBytes = plan.plannedBytes;

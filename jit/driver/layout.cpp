@@ -105,6 +105,17 @@ OuterLoop outerLoop(const Plan& plan, const Env& sizes) {
   return best;
 }
 
+ProgressTeller::ProgressTeller(const Plan& plan, const Env& sizes, RunListener* listener)
+    : loop_(outerLoop(plan, sizes)), listener_(listener) {
+  if (listener_) listener_->started(loop_.dim, loop_.total);
+}
+
+void ProgressTeller::step(int64_t done, int64_t total) {
+  if (!listener_ || finished_ || total != loop_.total) return;
+  listener_->progress(done, total);
+  finished_ = done >= total;
+}
+
 Failure faultFailure(const Lowered& lowered, const Sources& sources, int64_t site, const int64_t* values, int64_t count) {
   if (site < 0 || site >= static_cast<int64_t>(lowered.sites.size())) {
     return {Failure::Kind::Run, "the run stopped at a fault nobody has described", "", ""};

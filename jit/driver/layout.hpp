@@ -39,6 +39,20 @@ struct OuterLoop {
 };
 OuterLoop outerLoop(const Plan& plan, const Env& sizes);
 
+/// Tells a listener of the outermost loop alone: a program may run several loops one after the other, and what is shown must
+/// not go backwards.
+class ProgressTeller {
+ public:
+  /// `listener` may be null.
+  ProgressTeller(const Plan& plan, const Env& sizes, RunListener* listener);
+  void step(int64_t done, int64_t total);
+
+ private:
+  OuterLoop loop_;
+  RunListener* listener_;
+  bool finished_ = false;
+};
+
 /// What to tell of a run-time fault.
 Failure faultFailure(const Lowered& lowered, const Sources& sources, int64_t site, const int64_t* values, int64_t count);
 

@@ -183,7 +183,7 @@ TEST_CASE("errors in a program exit with 1, for people and for programs", "[cli]
     CHECK(r.out.empty());
   }
   const Ran json = f.run({"check", "hole.tempo", "--format", "json"});
-  CHECK(json.code == 1);
+  REQUIRE(json.code == 1);
   CHECK(json.err.front() == '{');
   CHECK_THAT(json.err, Contains("E0301"));
   CHECK_THAT(f.run({"explain", "E0301"}).out, Contains("E0301"));
