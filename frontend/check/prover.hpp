@@ -1,0 +1,66 @@
+// Proves implications over dims, axes and sizes under the facts of a graph, or finds a small point that breaks them.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "index/solve.hpp"
+#include "sdg/graph.hpp"
+
+namespace tempo::check {
+
+struct Answer {
+  enum class Verdict : uint8_t { Proved, Refuted, Unknown };
+  Verdict verdict = Verdict::Proved;
+  Env point;          // Refuted: a value for every variable of the question
+  std::string tried;  // Unknown: what was tried
+};
+
+class Prover {
+ public:
+  Prover(const Graph& g, Solver& solver);
+
+  /// Does `goal` hold wherever `given` and the facts do? A counterexample is taken at the sizes' default values if there is
+  /// one, and is the smallest in the order `prefer`, then by name.
+  Answer prove(const Cond& given, const Cond& goal, const std::vector<Sym>& prefer = {});
+  bool holds(const Cond& given, const Cond& goal) { return prove(given, goal).verdict == Answer::Verdict::Proved; }
+  /// A value for every variable of `xs`: those the point leaves free get their default, or 0.
+  Env complete(Env point, const std::vector<Ix>& xs) const;
+  /// The sizes in `a.point` without which the counterexample would be none, in program order.
+  std::vector<Sym> sizesThatMatter(const Answer& a, const Cond& given, const Cond& goal);
+  /// The facts about what occurs in `c`.
+  Cond contextOf(const Cond& c) const;
+  const Env& defaults() const { return defaults_; }
+  bool isSize(Sym s) const { return sizes_.count(s) != 0; }
+  Solver& solver() { return solver_; }
+
+ private:
+  struct Fact {
+    Cond cond;
+    std::set<Sym> about;  // matters where one of these occurs
+  };
+
+  Answer search(const Cond& c, const std::vector<Sym>& prefer);
+  Answer searchConcrete(const Cond& c, const std::vector<Sym>& prefer, const std::string& why);
+  std::optional<Env> findAt(const Cond& c, const Env& sizes, const std::vector<Sym>& prefer);
+
+  const Graph& g_;
+  Solver& solver_;
+  std::vector<Fact> facts_;
+  std::set<Sym> sizes_;
+  Env defaults_;
+};
+
+/// Conjuncts of `c`; `c` itself if it is no conjunction.
+std::vector<Cond> conjuncts(const Cond& c);
+/// A cheap sufficient test for `given => goal`: comparisons of `goal` that are sums of at most two of `given`.
+bool followsCheaply(const Cond& given, const Cond& goal);
+/// `c` with each product and each division by a size replaced by a variable: a weaker condition that is affine.
+Cond abstractProducts(const Cond& c);
+/// Values {1, 2, 3, 5} for each of `sizes`, cut after `limit` combinations, smallest first.
+std::vector<Env> smallSizes(const std::vector<Sym>& sizes, size_t limit);
+
+}  // namespace tempo::check

@@ -1,0 +1,39 @@
+#include "frontend/check/check_util.hpp"
+
+#include <chrono>
+
+#include "check/check.hpp"
+
+namespace tempo::checktest {
+
+std::string check(const std::string& graph, bool causal) {
+  Sources sources;
+  sources.addFile("test.sdg", graph);
+  Diagnostics diags(sources);
+  Solver solver;
+  Graph g = parseGraph(graph);
+  verify(g);
+  bool ok = checkGraph(g, diags, solver, causal);
+  std::string out;
+  for (const auto& d : diags.all()) {
+    out += (out.empty() ? "" : "\n") + d->code + " " + (d->primary.text.empty() ? d->message : d->primary.text);
+    for (const Label& l : d->secondary) out += "\n  " + l.text;
+    for (const std::string& n : d->notes) out += "\n  note: " + n;
+    for (const Fix& f : d->fixes) out += "\n  help: " + f.help;
+  }
+  if (ok != out.empty()) return "the result and the diagnostics disagree";
+  return out;
+}
+
+double seconds(const std::string& graph) {
+  Sources sources;
+  sources.addFile("test.sdg", graph);
+  Diagnostics diags(sources);
+  Solver solver;
+  Graph g = parseGraph(graph);
+  auto start = std::chrono::steady_clock::now();
+  checkGraph(g, diags, solver);
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+}  // namespace tempo::checktest
