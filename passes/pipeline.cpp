@@ -7,6 +7,7 @@
 #include "simplify/simplify.hpp"
 #include "split/split.hpp"
 #include "store/store.hpp"
+#include "stream/stream.hpp"
 
 namespace tempo {
 
@@ -41,7 +42,7 @@ std::vector<std::vector<Ix>> effectElements(const Graph& g, Solver& solver) {
 }  // namespace
 
 const std::vector<std::string>& passNames() {
-  static const std::vector<std::string> names = {"simplify", "remat", "recur", "split", "group", "schedule", "place", "store"};
+  static const std::vector<std::string> names = {"simplify", "remat", "recur", "stream", "split", "group", "schedule", "place", "store"};
   return names;
 }
 
@@ -58,6 +59,8 @@ Plan makePlan(Graph g, Solver& solver, const PassOptions& options, const StageHo
   plan.graph = recur(std::move(plan.graph), solver, options, plan.log);
   removeDead(plan.graph);
   done("recur");
+  plan.graph = stream(std::move(plan.graph), options, plan.log);
+  done("stream");
   plan.graph = split(std::move(plan.graph), solver, options, plan.log);
   done("split");
   Tree tree = schedule(plan.graph, solver, options);

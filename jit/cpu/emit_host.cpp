@@ -13,7 +13,7 @@ using SKind = kir::Stmt::Kind;
 
 namespace {
 
-constexpr int64_t kSmallWork = 20'000;   // additions: less is not worth waking a thread
+constexpr int64_t kSmallWork = 400'000;  // additions: less is not worth waking a thread
 constexpr int64_t kUnknownTrips = 16;
 
 class HostEmitter : public ExprEmitter {

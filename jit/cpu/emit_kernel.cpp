@@ -7,6 +7,9 @@
 
 namespace tempo::cpu {
 
+// A vector access may reach past the elements that are there, under a mask; the object must be that large.
+constexpr int64_t kMostLanes = 64;
+
 using namespace llvm;  // NOLINT: this file is nothing but IR building
 using SKind = kir::Stmt::Kind;
 
@@ -100,7 +103,7 @@ void KernelEmitter::emitBody() {
   Value* arena = body_->getArg(1);
   for (const auto& s : kernel_.scratch) {
     if (onStack(s)) {
-      auto* a = b_.CreateAlloca(memoryType(s.dtype), b_.getInt64(static_cast<uint64_t>(std::max<int64_t>(s.count->i, 1))), s.name);
+      auto* a = b_.CreateAlloca(memoryType(s.dtype), b_.getInt64(static_cast<uint64_t>(std::max<int64_t>(s.count->i, kMostLanes))), s.name);
       a->setAlignment(Align(64));
       buffers_[s.name] = {a, s.dtype};
     } else {

@@ -568,9 +568,8 @@ class Lowering {
       count = freshName("n");
       s.accs.push_back({count, Reduce::Sum, DType::I64, kir::ci(1)});
     }
-    KExpr lo = s.loops[0].lo;
     out.push_back(makeStmt(std::move(s)));
-    KExpr result = arg ? kir::op(Op::Sub, {kir::var(acc.name), lo}) : kir::var(acc.name, acc.dtype);
+    KExpr result = kir::var(acc.name, arg ? DType::I64 : acc.dtype);
     DType want = computeType(resultType(b.reduce, operand));
     if (result->dtype != want) result = kir::cast(want, result);
     if (!b.init) return result;

@@ -260,17 +260,24 @@ class FromAst {
   Subst renames_;
 };
 
+/// A forced ring needs its readers in the writer's loop, even where they could run in parallel after it.
+bool wantsFusion(const PassOptions& options) {
+  for (const auto& [key, value] : options.force)
+    if (key.rfind("store.", 0) == 0 && value == "ring") return true;
+  return false;
+}
+
 Schedule compute(isl_ctx* ctx, const Dependences& d, const PassOptions& options) {
-  isl_options_set_schedule_outer_coincidence(ctx, 1);
+  bool on = options.isOn("schedule");
+  isl_options_set_schedule_outer_coincidence(ctx, on && !wantsFusion(options) ? 1 : 0);
   isl_options_set_schedule_maximize_band_depth(ctx, 1);
-  isl_options_set_schedule_serialize_sccs(ctx, options.isOn("schedule") ? 0 : 1);
+  isl_options_set_schedule_serialize_sccs(ctx, on ? 0 : 1);
+  UMap all(isl_union_map_union(d.flow.copy(), d.order.copy()));
   isl_schedule_constraints* sc = isl_schedule_constraints_on_domain(d.domain.copy());
   sc = isl_schedule_constraints_set_context(sc, d.context.copy());
-  sc = isl_schedule_constraints_set_validity(sc, isl_union_map_union(d.flow.copy(), d.order.copy()));
-  if (options.isOn("schedule")) {
-    sc = isl_schedule_constraints_set_proximity(sc, d.flow.copy());
-    sc = isl_schedule_constraints_set_coincidence(sc, isl_union_map_union(d.flow.copy(), d.order.copy()));
-  }
+  sc = isl_schedule_constraints_set_validity(sc, all.copy());
+  sc = isl_schedule_constraints_set_coincidence(sc, all.copy());
+  if (on) sc = isl_schedule_constraints_set_proximity(sc, d.flow.copy());
   return Schedule(isl_schedule_constraints_compute_schedule(sc));
 }
 

@@ -7,12 +7,15 @@
 #include <sstream>
 
 #include "catch.hpp"
+#include "group/group.hpp"
 #include "oracle/oracle.hpp"
 #include "pipeline.hpp"
 #include "recur/recur.hpp"
 #include "remat/remat.hpp"
 #include "schedule/schedule.hpp"
 #include "simplify/simplify.hpp"
+#include "split/split.hpp"
+#include "stream/stream.hpp"
 
 using namespace tempo;
 namespace fs = std::filesystem;
@@ -71,7 +74,18 @@ std::string runPass(const std::string& pass, Graph g, Graph& out) {
     g = remat(std::move(g), solver, options, log);
     removeDead(g);
   }
+  if (pass == "stream") g = stream(std::move(g), options, log);
   if (pass == "recur") g = recur(std::move(g), solver, options, log);
+  if (pass == "split") g = split(std::move(g), solver, options, log);
+  if (pass == "group") {
+    out = g;
+    std::string text;
+    for (const auto& members : group(g, std::vector<bool>(g.nodes().size(), true), options)) {
+      for (const PieceRef& m : members) text += (text.empty() || text.back() == '\n' ? "" : " ") + g.at(m.node).name + "#" + std::to_string(m.piece);
+      text += "\n";
+    }
+    return text;
+  }
   if (pass == "schedule") {
     out = g;
     return printTree(g, schedule(g, solver, options));

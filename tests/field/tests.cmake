@@ -1,0 +1,3 @@
+if(TARGET tempo_driver)
+  tempo_test(field tempo_driver tempo_emulation)
+endif()
