@@ -44,6 +44,7 @@ bool load(const Command& c, Loaded* out, int* code) {
     *code = tell(options.failure(), nullptr, c.diagnosticFormat());
     return false;
   }
+  options->runOnly = c.verb == "run" && !c.help;
   auto program = Program::load({c.file, std::nullopt}, *options, out->diags);
   if (!program) {
     *code = tell(program.failure(), &out->diags, c.diagnosticFormat());

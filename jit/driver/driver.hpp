@@ -55,6 +55,8 @@ struct CompileOptions {
   std::set<std::string> passesOff;                // "recur" for --no-recur
   std::map<std::string, std::string> force;       // "store.v" -> "ring", "tile.t" -> "4"
   bool cache = true;                              // use the cache on disk
+  bool runOnly = false;                           // start from the cached image of an earlier run if there is one: types()
+                                                  // is then empty, and graph() has no equations
   bool verify = false;                            // run the verifiers after every pass
   bool keepEffects = true;                        // false: print and report do nothing; asserts stay
   std::set<std::string> onlyOutputs;              // compute these outputs alone; empty: all

@@ -93,7 +93,7 @@ std::optional<Failure> EffectSink::occur(size_t effect, const std::vector<int64_
     metrics.push_back({shape(e, k, env), std::move(values[k]), expr && !isFloat(expr->dtype)});
   }
   if (e.kind == Effect::Kind::Assert) {
-    std::string message = "assertion failed";
+    std::string message = "`" + sources_.text(sources_.span(e.loc)) + "` does not hold";
     if (!e.dims.empty()) message += " at " + pointText(e.dims, point);
     for (size_t k = 0; k < e.values.size(); ++k) {
       if (!e.values[k].first.empty()) message += (k ? ", " : ": ") + e.values[k].first;

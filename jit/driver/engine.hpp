@@ -8,6 +8,7 @@
 
 #include "driver/bind.hpp"
 #include "driver/effects.hpp"
+#include "plan/plan.hpp"
 
 namespace tempo {
 
@@ -19,6 +20,13 @@ struct EngineRun {
   EffectSink& effects;
   RunListener* listener = nullptr;
 };
+
+/// A loop of the host, outermost: what a progress bar counts.
+struct OuterLoop {
+  std::string dim;
+  Ix length;                      // over sizes
+};
+std::vector<OuterLoop> outerLoops(const Plan& plan);
 
 struct EngineOutcome {
   std::optional<Failure> failure;

@@ -24,8 +24,8 @@ ThreadPool* poolOf(int threads) {
 
 class CpuEngine : public Engine {
  public:
-  CpuEngine(const Plan& plan, const Sources& sources, const Lowered& lowered, std::shared_ptr<CpuModule> module)
-      : plan_(plan), graph_(plan.graph), sources_(sources), lowered_(lowered), module_(std::move(module)) {}
+  CpuEngine(const Variant& v, const Sources& sources, std::shared_ptr<CpuModule> module)
+      : graph_(v.runGraph()), loops_(v.loops), sources_(sources), lowered_(*v.lowered), module_(std::move(module)) {}
 
   EngineOutcome run(const EngineRun& run) override {
     const Env& sizes = run.bound.sizes;
@@ -37,7 +37,7 @@ class CpuEngine : public Engine {
     runtime.onEffect = [&](int32_t effect, const int64_t* point) {
       if (!effects.occur(effect, point, [&](int b) { return memory.pointers[b]; })) run.stop->store(1);
     };
-    ProgressTeller progress(plan_, sizes, run.listener);
+    ProgressTeller progress(loops_, sizes, run.listener);
     runtime.onProgress = [&](int64_t done, int64_t total) { progress.step(done, total); };
     const int threads = run.threads > 0 ? run.threads : ThreadPool::cores();
     runtime.pool = poolOf(threads);
@@ -131,8 +131,8 @@ class CpuEngine : public Engine {
     return a;
   }
 
-  const Plan& plan_;
   const Graph& graph_;
+  const std::vector<OuterLoop>& loops_;
   const Sources& sources_;
   const Lowered& lowered_;
   std::shared_ptr<CpuModule> module_;
@@ -180,7 +180,7 @@ std::optional<Failure> compileForCpu(const StageInput& in, Variant* v) {
       in.phases.time("cache", [&] { in.cache.put(key, {std::string(object.begin(), object.end())}); });
     }
   }
-  v->engine = std::make_unique<CpuEngine>(*v->plan, in.diags.sources(), *v->lowered, std::move(module));
+  v->engine = std::make_unique<CpuEngine>(*v, in.diags.sources(), std::move(module));
   return std::nullopt;
 }
 

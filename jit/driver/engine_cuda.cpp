@@ -11,8 +11,8 @@ namespace {
 
 class CudaEngine : public Engine {
  public:
-  CudaEngine(const Plan& plan, const Sources& sources, const Lowered& lowered, std::shared_ptr<cuda::CudaModule> module)
-      : plan_(plan), graph_(plan.graph), sources_(sources), lowered_(lowered), module_(std::move(module)) {}
+  CudaEngine(const Variant& v, const Sources& sources, std::shared_ptr<cuda::CudaModule> module)
+      : graph_(v.runGraph()), loops_(v.loops), sources_(sources), lowered_(*v.lowered), module_(std::move(module)) {}
 
   EngineOutcome run(const EngineRun& request) override {
     EngineOutcome out;
@@ -41,7 +41,7 @@ class CudaEngine : public Engine {
       });
       if (!goOn) request.stop->store(1);
     };
-    ProgressTeller progress(plan_, sizes, request.listener);
+    ProgressTeller progress(loops_, sizes, request.listener);
     callbacks.onProgress = [&](int64_t done, int64_t total) { progress.step(done, total); };
     run.execute(callbacks);
     EngineOutcome out;
@@ -89,8 +89,8 @@ class CudaEngine : public Engine {
     return a;
   }
 
-  const Plan& plan_;
   const Graph& graph_;
+  const std::vector<OuterLoop>& loops_;
   const Sources& sources_;
   const Lowered& lowered_;
   std::shared_ptr<cuda::CudaModule> module_;
@@ -122,7 +122,7 @@ std::optional<Failure> compileForCuda(const StageInput& in, Variant* v) {
       in.stats.kernelsCompiled += kernels;
       in.cache.put(key, {module->image()});
     }
-    v->engine = std::make_unique<CudaEngine>(*v->plan, in.diags.sources(), *v->lowered, std::move(module));
+    v->engine = std::make_unique<CudaEngine>(*v, in.diags.sources(), std::move(module));
   } catch (const cuda::CudaError& e) {
     return noCuda(e.what());
   }

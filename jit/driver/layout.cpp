@@ -87,31 +87,35 @@ std::string dimOfLoop(const Tree& t, Sym var) {
   return "";
 }
 
-void longestLoop(const Tree& t, const Env& sizes, OuterLoop* best) {
+void collectLoops(const Tree& t, std::vector<OuterLoop>* out) {
   if (t.kind == Tree::Kind::Loop) {
-    const int64_t n = t.hi.eval(sizes) - t.lo.eval(sizes);
-    if (n > best->total) *best = {dimOfLoop(t, t.var), n};
+    out->push_back({dimOfLoop(t, t.var), t.hi - t.lo});
     return;
   }
   if (t.kind == Tree::Kind::Kernel) return;
-  for (const Tree& c : t.children) longestLoop(c, sizes, best);
+  for (const Tree& c : t.children) collectLoops(c, out);
 }
 
 }  // namespace
 
-OuterLoop outerLoop(const Plan& plan, const Env& sizes) {
-  OuterLoop best;
-  longestLoop(plan.root, sizes, &best);
-  return best;
+std::vector<OuterLoop> outerLoops(const Plan& plan) {
+  std::vector<OuterLoop> all;
+  collectLoops(plan.root, &all);
+  return all;
 }
 
-ProgressTeller::ProgressTeller(const Plan& plan, const Env& sizes, RunListener* listener)
-    : loop_(outerLoop(plan, sizes)), listener_(listener) {
-  if (listener_) listener_->started(loop_.dim, loop_.total);
+ProgressTeller::ProgressTeller(const std::vector<OuterLoop>& loops, const Env& sizes, RunListener* listener)
+    : listener_(listener) {
+  std::string dim;
+  for (const OuterLoop& l : loops) {
+    const int64_t n = l.length.eval(sizes);
+    if (n > total_) total_ = n, dim = l.dim;
+  }
+  if (listener_) listener_->started(dim, total_);
 }
 
 void ProgressTeller::step(int64_t done, int64_t total) {
-  if (!listener_ || finished_ || total != loop_.total) return;
+  if (!listener_ || finished_ || total != total_) return;
   listener_->progress(done, total);
   finished_ = done >= total;
 }

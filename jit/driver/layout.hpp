@@ -32,24 +32,17 @@ ArrayPlace placeOf(const ArrayMap& m, const Env& sizes);
 void pack(const ArrayPlace& p, DType t, const void* array, void* buffer);
 void unpack(const ArrayPlace& p, DType t, const void* buffer, void* array);
 
-/// The outermost host loop: what a progress bar counts.
-struct OuterLoop {
-  std::string dim;
-  int64_t total = -1;
-};
-OuterLoop outerLoop(const Plan& plan, const Env& sizes);
-
 /// Tells a listener of the outermost loop alone: a program may run several loops one after the other, and what is shown must
 /// not go backwards.
 class ProgressTeller {
  public:
   /// `listener` may be null.
-  ProgressTeller(const Plan& plan, const Env& sizes, RunListener* listener);
+  ProgressTeller(const std::vector<OuterLoop>& loops, const Env& sizes, RunListener* listener);
   void step(int64_t done, int64_t total);
 
  private:
-  OuterLoop loop_;
   RunListener* listener_;
+  int64_t total_ = -1;
   bool finished_ = false;
 };
 

@@ -4,6 +4,8 @@
 
 #include "check.hpp"
 #include "driver/driver.hpp"
+#include "driver/image.hpp"
+#include "driver/image_codec.hpp"
 #include "driver/plan_report.hpp"
 #include "driver/stages.hpp"
 #include "oracle/oracle.hpp"
@@ -84,6 +86,8 @@ struct Program::Impl {
   Phases phases;
   DiskCache cache;
   RunStats stats;
+  std::string imageKey;                            // "" if this program has no image
+  Probes probes;                                   // of the base's elaboration
   std::unique_ptr<Variant> base;                   // as loaded: its graph has the program's own defaults
   std::vector<std::unique_ptr<Variant>> variants;  // for other values of specialised sizes, most recently used last
 
@@ -91,6 +95,69 @@ struct Program::Impl {
 
   StageInput stage() { return {options, file, folder, diags, phases, cache, stats}; }
   Variant& first() { return *base; }
+
+  /// Elaborates the program as loaded.
+  Result<std::unique_ptr<Variant>> elaborateBase(const TypedSettings& typed) {
+    StageInput in = stage();
+    probes = {};
+    in.probes = &probes;
+    auto made = elaborateStage(in, typed, options.inputs, options.shapes);
+    if (!made) return made.failure();
+    Variant& v = **made;
+    const Graph& g = v.program.graph;
+    auto inputs = inputSources(g, options.inputs, {}, folder);
+    if (!inputs && inputs.failure().kind == Failure::Kind::Usage) return inputs.failure();
+    // Sizes may still be open here; a run will tell. Specialised ones have a value, or elaboration would have failed.
+    if (inputs) {
+      auto resolved = resolveSizes(g, typed, *inputs, v.program.sizesFromFiles);
+      if (resolved) v.sizes = *resolved;
+    }
+    for (const Size& s : g.sizes) {
+      const auto value = s.specialised && s.value ? s.value->asConst() : std::nullopt;
+      if (value) v.sizes.emplace(s.sym, *value);
+    }
+    v.specialised = specialisedSizes(g, v.sizes);
+    return made;
+  }
+
+  /// The base from the cache, if all that its elaboration looked at is as it was.
+  bool loadImage() {
+    const auto sections = cache.get(imageKey);
+    if (!sections || sections->size() != 1) return false;
+    try {
+      const Probes old = imageProbes((*sections)[0]);
+      const StageInput in = stage();
+      for (const auto& m : old.modules) {
+        if (moduleText(in, m.name) != m.text) return false;
+      }
+      for (const auto& i : old.inputs) {
+        const auto now = shapeOfInput(in, options.inputs, options.shapes, i.name, i.path, i.member);
+        const bool same = now.has_value() == i.shape.has_value() && (!now || (now->dtype == i.shape->dtype && now->shape == i.shape->shape));
+        if (!same) return false;
+      }
+      for (const auto& m : old.modules) sources.addFile("<" + m.name + ">", m.text);
+      base = decodeImage((*sections)[0], sources);
+      return true;
+    } catch (const ImageError&) {
+      return false;
+    }
+  }
+
+  /// Replaces a base that came from an image by one with equations.
+  std::optional<Failure> materialise() {
+    if (!base->fromImage) return std::nullopt;
+    auto typed = typeSettings(file, options.settings);
+    if (!typed) return typed.failure();
+    auto made = elaborateBase(*typed);
+    if (!made) return made.failure();
+    base = std::move(*made);
+    return std::nullopt;
+  }
+
+  void saveImage(const Variant& v) {
+    if (imageKey.empty() || &v != base.get() || v.fromImage || !diags.all().empty()) return;
+    cache.put(imageKey, {encodeImage(v, probes, sources)});
+  }
 
   std::map<std::string, std::string> settings(const RunOptions& run) const {
     return merged(options.settings, run.settings);
@@ -119,7 +186,7 @@ struct Program::Impl {
       if (auto failed = resolve(&p, files, run)) return *failed;
     }
     if (auto broken = checkFacts(p.variant->program.graph, p.sizes)) return *broken;
-    if (!p.variant->plan) p.variant->sizes = p.sizes;
+    if (!p.variant->lowered) p.variant->sizes = p.sizes;
     return p;
   }
 
@@ -179,8 +246,10 @@ struct Program::Impl {
     const auto before = std::chrono::steady_clock::now();
     auto failed = compileStage(stage(), v);
     stats.compileSeconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - before).count();
-    if (!failed) ++stats.compilations;
-    return failed;
+    if (failed) return failed;
+    ++stats.compilations;
+    saveImage(*v);
+    return std::nullopt;
   }
 
   RunResult runOn(Engine* engine, const Prepared& p, const RunOptions& run) {
@@ -231,22 +300,15 @@ Result<std::shared_ptr<Program>> Program::load(const ProgramSource& source, cons
         if (diags.hasErrors()) return Failure{Failure::Kind::Compile, "the program has errors", "", ""};
         auto typed = typeSettings(impl->file, options.settings);
         if (!typed) return typed.failure();
-        auto v = elaborateStage(impl->stage(), *typed, options.inputs, options.shapes);
-        if (!v) return v.failure();
-        Graph& g = (*v)->program.graph;
-        auto inputs = inputSources(g, options.inputs, {}, impl->folder);
-        if (!inputs && inputs.failure().kind == Failure::Kind::Usage) return inputs.failure();
-        // Sizes may still be open here; a run will tell. Specialised ones have a value, or elaboration would have failed.
-        if (inputs) {
-          auto resolved = resolveSizes(g, *typed, *inputs, (*v)->program.sizesFromFiles);
-          if (resolved) (*v)->sizes = *resolved;
+        if (options.runOnly && impl->cache.enabled() && options.device != Device::Oracle) {
+          impl->imageKey = imageKey(options, source.path, text);
         }
-        for (const Size& s : g.sizes) {
-          const auto value = s.specialised && s.value ? s.value->asConst() : std::nullopt;
-          if (value) (*v)->sizes.emplace(s.sym, *value);
+        const bool found = !impl->imageKey.empty() && impl->phases.time("cache", [&] { return impl->loadImage(); });
+        if (!found) {
+          auto v = impl->elaborateBase(*typed);
+          if (!v) return v.failure();
+          impl->base = std::move(*v);
         }
-        (*v)->specialised = specialisedSizes(g, (*v)->sizes);
-        impl->base = std::move(*v);
         return std::shared_ptr<Program>(new Program(std::move(impl)));
       },
       [](Failure f) -> R { return f; });
@@ -291,6 +353,7 @@ Result<PreparedRun> Program::prepared(const RunOptions& options) {
 RunResult Program::oracle(const RunOptions& options) {
   return guarded<RunResult>(
       [&] {
+        if (auto failed = impl_->materialise()) return RunResult{*failed, {}, {}};
         auto p = impl_->prepare(options);
         if (!p) return RunResult{p.failure(), {}, {}};
         const auto engine = makeOracleEngine(p->variant->program.graph, true);
@@ -326,6 +389,7 @@ Result<std::string> Program::emit(EmitStage stage) {
   using R = Result<std::string>;
   return guarded<R>(
       [&]() -> R {
+        if (auto failed = impl_->materialise()) return *failed;
         Variant& v = impl_->first();
         if (stage == EmitStage::Ast) return ast::print(impl_->file, impl_->sources);
         if (stage == EmitStage::Sdg) return print(v.program.graph);
@@ -342,6 +406,7 @@ Result<std::string> Program::planText() {
   using R = Result<std::string>;
   return guarded<R>(
       [&]() -> R {
+        if (auto failed = impl_->materialise()) return *failed;
         Variant& v = impl_->first();
         if (auto failed = impl_->toKernels(&v)) return *failed;
         return reportPlan(*v.plan, *v.lowered, impl_->sources, false);
@@ -353,6 +418,7 @@ Result<std::string> Program::planJson() {
   using R = Result<std::string>;
   return guarded<R>(
       [&]() -> R {
+        if (auto failed = impl_->materialise()) return *failed;
         Variant& v = impl_->first();
         if (auto failed = impl_->toKernels(&v)) return *failed;
         return reportPlan(*v.plan, *v.lowered, impl_->sources, true);

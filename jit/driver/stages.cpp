@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "check.hpp"
+#include "driver/image.hpp"
 #include "stdlib.hpp"
 
 namespace tempo {
@@ -14,27 +15,6 @@ namespace {
 
 Failure cannotCompile(std::string message, std::string help = "") {
   return {Failure::Kind::Compile, std::move(message), "", std::move(help)};
-}
-
-/// The file behind an input: the one given, else the program's default next to its source.
-std::optional<FileShape> shapeOfInput(const StageInput& in, const std::map<std::string, FileRef>& files,
-                                      const std::map<std::string, ArrayHeader>& shapes, const std::string& name,
-                                      const std::string& path, const std::string& member) {
-  if (const auto it = shapes.find(name); it != shapes.end()) return FileShape{it->second.dtype, it->second.shape};
-  FileRef file;
-  if (const auto it = files.find(name); it != files.end()) {
-    file = it->second;
-  } else if (!path.empty()) {
-    file = {(std::filesystem::path(in.folder) / path).string(), member};
-  } else {
-    return std::nullopt;
-  }
-  try {
-    const ArrayHeader h = readHeader(file);
-    return FileShape{h.dtype, h.shape};
-  } catch (const FileError&) {
-    return std::nullopt;  // told with its reason when the input is bound
-  }
 }
 
 void keepOnly(Graph* g, const CompileOptions& options) {
@@ -77,18 +57,52 @@ Machine describeMachine(const CompileOptions& options) {
   return m;
 }
 
+std::optional<std::string> moduleText(const StageInput& in, const std::string& name) {
+  const auto it = stdlibModules().find(name);
+  if (it != stdlibModules().end()) return it->second;
+  if (std::filesystem::path(name).extension() != ".tempo") return std::nullopt;
+  try {
+    return readWholeFile((std::filesystem::path(in.folder) / name).string());
+  } catch (const FileError&) {
+    return std::nullopt;
+  }
+}
+
+std::optional<FileShape> shapeOfInput(const StageInput& in, const std::map<std::string, FileRef>& files,
+                                      const std::map<std::string, ArrayHeader>& shapes, const std::string& name,
+                                      const std::string& path, const std::string& member) {
+  if (const auto it = shapes.find(name); it != shapes.end()) return FileShape{it->second.dtype, it->second.shape};
+  FileRef file;
+  if (const auto it = files.find(name); it != files.end()) {
+    file = it->second;
+  } else if (!path.empty()) {
+    file = {(std::filesystem::path(in.folder) / path).string(), member};
+  } else {
+    return std::nullopt;
+  }
+  try {
+    const ArrayHeader h = readHeader(file);
+    return FileShape{h.dtype, h.shape};
+  } catch (const FileError&) {
+    return std::nullopt;  // told with its reason when the input is bound
+  }
+}
+
 Result<std::unique_ptr<Variant>> elaborateStage(const StageInput& in, const TypedSettings& settings,
                                                 const std::map<std::string, FileRef>& files,
                                                 const std::map<std::string, ArrayHeader>& shapes) {
   ElabOptions options;
   options.sizes = settings.sizes;
   options.optionValues = settings.options;
-  options.stdlib = [](const std::string& name) -> std::optional<std::string> {
-    const auto it = stdlibModules().find(name);
-    return it == stdlibModules().end() ? std::nullopt : std::optional(it->second);
+  options.stdlib = [&](const std::string& name) {
+    auto text = moduleText(in, name);
+    if (text && in.probes) in.probes->modules.push_back({name, *text});
+    return text;
   };
   options.inputShape = [&](const std::string& name, const std::string& path, const std::string& member) {
-    return shapeOfInput(in, files, shapes, name, path, member);
+    auto shape = shapeOfInput(in, files, shapes, name, path, member);
+    if (in.probes) in.probes->inputs.push_back({name, path, member, shape});
+    return shape;
   };
   auto v = std::make_unique<Variant>();
   const bool ok = in.phases.time("elaborate", [&] {
@@ -146,6 +160,7 @@ std::optional<Failure> lowerStage(const StageInput& in, Variant* v) {
     if (in.options.verify) kir::verify(l.program);
     return l;
   });
+  v->loops = outerLoops(*v->plan);
   return std::nullopt;
 }
 

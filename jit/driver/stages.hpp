@@ -52,10 +52,17 @@ struct Variant {
   std::vector<std::pair<Sym, int64_t>> specialised;
   std::optional<Plan> plan;
   std::optional<Lowered> lowered;
+  std::vector<OuterLoop> loops;
   std::unique_ptr<Engine> engine;
+  bool fromImage = false;         // `program.graph` has no equations, and there is no plan
+
+  /// The graph whose effects the lowered program has.
+  const Graph& runGraph() const { return plan ? plan->graph : program.graph; }
 };
 
 /// What stays the same over all variants of a program.
+struct Probes;
+
 struct StageInput {
   const CompileOptions& options;
   const ast::File& file;
@@ -64,7 +71,15 @@ struct StageInput {
   Phases& phases;
   DiskCache cache;
   RunStats& stats;
+  Probes* probes = nullptr;       // filled by elaboration if not null
 };
+
+/// The source text of a module: of the standard library, or of a file next to the program if the name ends in `.tempo`.
+std::optional<std::string> moduleText(const StageInput& in, const std::string& name);
+/// What the file of an input says of its shape; nothing if there is none to be read.
+std::optional<FileShape> shapeOfInput(const StageInput& in, const std::map<std::string, FileRef>& files,
+                                      const std::map<std::string, ArrayHeader>& shapes, const std::string& name,
+                                      const std::string& path, const std::string& member);
 
 Result<std::unique_ptr<Variant>> elaborateStage(const StageInput& in, const TypedSettings& settings,
                                                 const std::map<std::string, FileRef>& files,

@@ -60,7 +60,8 @@ TEST_CASE("the cache can be off, cleared and damaged", "[cli]") {
   const Folder f;
   const std::vector<std::string> run = {"run", "sums.tempo", "--in", "x=x.npy"};
   f.run(run);
-  CHECK_THAT(f.run({"cache", "info"}).out, Contains("entries  1"));
+  // The program as a run needs it, and its code.
+  CHECK_THAT(f.run({"cache", "info"}).out, Contains("entries  2"));
   CHECK_THAT(f.run(run, {{{"TEMPO_CACHE", "0"}}, 0}).err, Contains(", 0 cached"));
   CHECK_THAT(f.run({"run", "sums.tempo", "--in", "x=x.npy", "--no-cache"}).err, Contains(", 0 cached"));
   for (const auto& e : std::filesystem::directory_iterator(f.path(".cache/tempo"))) {
@@ -70,8 +71,36 @@ TEST_CASE("the cache can be off, cleared and damaged", "[cli]") {
   CHECK(repaired.code == 0);
   CHECK_THAT(repaired.err, Contains(", 0 cached"));
   CHECK_THAT(f.run(run).err, Contains("compiled 0 kernels"));
-  CHECK_THAT(f.run({"cache", "clear"}).out, Contains("removed 1 "));
+  CHECK_THAT(f.run({"cache", "clear"}).out, Contains("removed 2 "));
   CHECK_THAT(f.run(run).err, Contains(", 0 cached"));
+}
+
+TEST_CASE("a program started from the cache is the program in the files", "[cli]") {
+  const Folder f;
+  f.write("mine.tempo", "fn twice(x) = 2 * x\n");
+  f.write("x.csv", "v\n1\n2\n");
+  f.write("p.tempo",
+          "use \"mine.tempo\" as mine\ndim t : T\ninput x[t] : f32 = csv(\"x.csv\", column = \"v\")\n"
+          "y = mine.twice(x)\nassert y < 100.0\nreport y\noutput y\n");
+  const auto run = [&] { return f.run({"run", "p.tempo", "--time-phases"}); };
+  const Ran cold = run();
+  INFO(cold.err);
+  REQUIRE(cold.code == 0);
+  CHECK_THAT(cold.out, Contains("y : f32[2] = [2, 4]"));
+  CHECK_THAT(cold.err, Contains("elaborate"));
+  const Ran warm = run();
+  CHECK(warm.out == cold.out);
+  CHECK_THAT(warm.err, !Contains("elaborate"));
+  f.write("x.csv", "v\n1\n2\n50\n");  // another length, and a value the assert refuses
+  const Ran longer = run();
+  CHECK(longer.code == 1);
+  CHECK_THAT(longer.err, Contains("p.tempo:5:") && Contains("t = 2"));
+  f.write("x.csv", "v\n1\n2\n51\n");
+  CHECK_THAT(run().err, Contains("p.tempo:5:") && !Contains("elaborate"));
+  f.write("x.csv", "v\n3\n4\n");
+  CHECK_THAT(run().out, Contains("[6, 8]"));
+  f.write("mine.tempo", "fn twice(x) = 20 * x\n");
+  CHECK_THAT(run().out, Contains("[60, 80]"));
 }
 
 TEST_CASE("outputs go to files, reports to logs", "[cli]") {
@@ -244,7 +273,7 @@ TEST_CASE("passes can be switched off one by one and change nothing", "[cli]") {
 TEST_CASE("an interrupted run ends with 130", "[cli]") {
   const Folder f;
   f.write("long.tempo",
-          "dim i : I = 20000, t : T = 1000\nw[0, t] = 1.0 / (t + 1)\n"
+          "dim i : I >= 1 = 20000, t : T >= 1 = 1000\nw[0, t] = 1.0 / (t + 1)\n"
           "w[i+1, t] = sum[s in 0 : T] abs(w[i, s] - w[i, t]) / T\noutput w[I-1]\n");
   const Ran r = f.run({"run", "long.tempo"}, {{}, 1500});
   INFO(r.err);

@@ -188,7 +188,7 @@ TEST_CASE("a failed assert stops the run and leaves the program usable", "[drive
 }
 
 TEST_CASE("a stop flag interrupts and keeps what was computed", "[driver]") {
-  Fixture f("dim i : I = 1000000, t : T = 500\nw[0, t] = 1.0 / (t + 1)\n"
+  Fixture f("dim i : I >= 1 = 1000000, t : T >= 1 = 500\nw[0, t] = 1.0 / (t + 1)\n"
             "w[i+1, t] = sum[s in 0 : T] abs(w[i, s] - w[i, t]) / T\nlast = w[I-1]\nz = sum(last, over = t)\noutput z\n");
   REQUIRE(f.program);
   RunOptions r;
@@ -248,7 +248,7 @@ TEST_CASE("declared bounds of sizes are checked at the start", "[driver]") {
 }
 
 TEST_CASE("outputs can be a part, an input, or chosen", "[driver]") {
-  Fixture f("dim t : T = 4\ninput x[t] : f32\ny = x * 10.0\noutput y[T-1]\noutput x\n");
+  Fixture f("dim t : T >= 1 = 4\ninput x[t] : f32\ny = x * 10.0\noutput y[T-1]\noutput x\n");
   REQUIRE(f.program);
   RunOptions r;
   r.arrays["x"] = floats({4}, {1, 2, 3, 4});
