@@ -1,5 +1,6 @@
 #include "check/check.hpp"
 
+#include "check/causal.hpp"
 #include "check/domains.hpp"
 #include "check/prover.hpp"
 
@@ -9,6 +10,7 @@ bool checkGraph(const Graph& g, Diagnostics& diags, Solver& solver, bool causal)
   size_t before = diags.errorCount();
   check::Prover prover(g, solver);
   check::checkDomains(g, diags, prover);
+  if (causal) check::checkCausal(g, diags, prover);
   return diags.errorCount() == before;
 }
 

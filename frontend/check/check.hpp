@@ -9,8 +9,8 @@
 namespace tempo {
 
 /// True if everything is proved. Otherwise `diags` gets E0301 (undefined read), E0304 (overlap), E0305 (output with a hole),
-/// E0404 (axis index out of range), E0302 or E0303 (no order; only with `causal`, and only where the others hold), or E0390
-/// for what was neither proved nor refuted. Requires a graph that passes verify(g).
+/// E0404 (axis index out of range), E0302 or E0303 (no order; only with `causal`), or E0390 for what was neither
+/// proved nor refuted. Requires a graph that passes verify(g).
 bool checkGraph(const Graph& g, Diagnostics& diags, Solver& solver, bool causal = true);
 
 }  // namespace tempo

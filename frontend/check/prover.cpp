@@ -136,30 +136,6 @@ bool followsCheaply(const Cond& given, const Cond& goal) {
 
 Cond abstractProducts(const Cond& c) { return Abstraction().cond(c); }
 
-std::vector<Env> smallSizes(const std::vector<Sym>& sizes, size_t limit) {
-  static constexpr int64_t kValues[] = {1, 2, 3, 5};
-  std::vector<Env> out{Env{}};
-  for (Sym s : sizes) {
-    std::vector<Env> next;
-    for (int64_t v : kValues) {
-      for (Env e : out) {
-        e[s] = v;
-        next.push_back(std::move(e));
-        if (next.size() >= limit * 4) break;
-      }
-    }
-    out = std::move(next);
-  }
-  auto total = [](const Env& e) {
-    int64_t sum = 0;
-    for (const auto& [s, v] : e) sum += v;
-    return sum;
-  };
-  std::stable_sort(out.begin(), out.end(), [&](const Env& a, const Env& b) { return total(a) < total(b); });
-  if (out.size() > limit) out.resize(limit);
-  return out;
-}
-
 Prover::Prover(const Graph& g, Solver& solver) : g_(g), solver_(solver) {
   for (const Cond& f : g.facts) {
     for (const Cond& c : conjuncts(f)) facts_.push_back({c, c.vars()});
@@ -177,8 +153,7 @@ Prover::Prover(const Graph& g, Solver& solver) : g_(g), solver_(solver) {
   }
 }
 
-Cond Prover::contextOf(const Cond& c) const {
-  std::set<Sym> reached = c.vars();
+Cond Prover::contextOf(std::set<Sym> reached) const {
   std::vector<bool> taken(facts_.size(), false);
   Cond out;
   for (bool grown = true; grown;) {
@@ -199,6 +174,76 @@ Answer Prover::prove(const Cond& given, const Cond& goal, const std::vector<Sym>
   Cond known = given && context;
   if (followsCheaply(known, goal)) return {};
   return search(known && !goal, prefer);
+}
+
+bool Prover::holds(const Cond& given, const Cond& goal) {
+  Cond known = given && contextOf(given && goal);
+  if (followsCheaply(known, goal)) return true;
+  for (bool abstracted : {false, true}) {
+    try {
+      Cond c = known && !goal;
+      return !solver_.satisfiable(abstracted ? abstractProducts(c) : c);
+    } catch (const NotAffine&) {
+    } catch (const SolveBudget&) {
+    }
+  }
+  return false;
+}
+
+std::vector<Sym> Prover::freeSizes(const Cond& context) const {
+  std::set<Sym> used = context.vars();
+  std::vector<Sym> out;
+  for (const Size& s : g_.sizes) {
+    if (used.count(s.sym) && !(s.derived && s.value)) out.push_back(s.sym);
+  }
+  return out;
+}
+
+bool Prover::addDerived(Env& env, const Cond& context) const {
+  try {
+    for (const Size& s : g_.sizes) {
+      if (s.derived && s.value && context.vars().count(s.sym)) env[s.sym] = s.value->eval(env);
+    }
+    return context.eval(env);
+  } catch (const std::exception&) {
+    return false;
+  }
+}
+
+std::vector<Env> Prover::smallSizes(const std::set<Sym>& about, size_t limit) const {
+  static constexpr int64_t kValues[] = {1, 2, 3, 5};
+  Cond context = contextOf(about);
+  std::vector<Env> all{Env{}};
+  for (Sym s : freeSizes(context)) {
+    std::vector<Env> next;
+    for (const Env& e : all) {
+      for (int64_t v : kValues) {
+        next.push_back(e);
+        next.back()[s] = v;
+      }
+      if (next.size() >= limit * 4) break;
+    }
+    all = std::move(next);
+  }
+  auto total = [](const Env& e) {
+    int64_t sum = 0;
+    for (const auto& [s, v] : e) sum += v;
+    return sum;
+  };
+  std::stable_sort(all.begin(), all.end(), [&](const Env& a, const Env& b) { return total(a) < total(b); });
+  std::vector<Env> out;
+  for (Env& e : all) {
+    if (out.size() < limit && addDerived(e, context)) out.push_back(std::move(e));
+  }
+  return out;
+}
+
+std::optional<Env> Prover::sizesAt(const std::set<Sym>& about, int64_t value) const {
+  Cond context = contextOf(about);
+  Env env;
+  for (Sym s : freeSizes(context)) env[s] = value;
+  if (!addDerived(env, context)) return std::nullopt;
+  return env;
 }
 
 Answer Prover::search(const Cond& c, const std::vector<Sym>& prefer) {
@@ -240,11 +285,7 @@ Answer Prover::searchConcrete(const Cond& c, const std::vector<Sym>& prefer, con
   } catch (const NotAffine&) {
   } catch (const SolveBudget&) {
   }
-  std::vector<Sym> sizes;
-  for (Sym s : c.vars()) {
-    if (isSize(s)) sizes.push_back(s);
-  }
-  std::vector<Env> tries = smallSizes(sizes, kConcreteTries);
+  std::vector<Env> tries = smallSizes(c.vars(), kConcreteTries);
   tries.insert(tries.begin(), defaults_);
   for (const Env& at : tries) {
     try {

@@ -26,14 +26,20 @@ class Prover {
   /// Does `goal` hold wherever `given` and the facts do? A counterexample is taken at the sizes' default values if there is
   /// one, and is the smallest in the order `prefer`, then by name.
   Answer prove(const Cond& given, const Cond& goal, const std::vector<Sym>& prefer = {});
-  bool holds(const Cond& given, const Cond& goal) { return prove(given, goal).verdict == Answer::Verdict::Proved; }
+  /// As prove, without the search for a counterexample.
+  bool holds(const Cond& given, const Cond& goal);
   /// A value for every variable of `xs`: those the point leaves free get their default, or 0.
   Env complete(Env point, const std::vector<Ix>& xs) const;
   /// The sizes in `a.point` without which the counterexample would be none, in program order.
   std::vector<Sym> sizesThatMatter(const Answer& a, const Cond& given, const Cond& goal);
-  /// The facts about what occurs in `c`.
-  Cond contextOf(const Cond& c) const;
+  /// The facts about these variables, and about what those facts mention.
+  Cond contextOf(std::set<Sym> about) const;
+  Cond contextOf(const Cond& c) const { return contextOf(c.vars()); }
   const Env& defaults() const { return defaults_; }
+  /// Small values of the sizes that matter to `about`, derived ones computed, that satisfy the facts: least sum first, at most `limit`.
+  std::vector<Env> smallSizes(const std::set<Sym>& about, size_t limit) const;
+  /// All sizes that matter to `about` set to `value`, derived ones computed; nothing if that breaks a fact.
+  std::optional<Env> sizesAt(const std::set<Sym>& about, int64_t value) const;
   bool isSize(Sym s) const { return sizes_.count(s) != 0; }
   Solver& solver() { return solver_; }
 
@@ -43,6 +49,8 @@ class Prover {
     std::set<Sym> about;  // matters where one of these occurs
   };
 
+  std::vector<Sym> freeSizes(const Cond& context) const;
+  bool addDerived(Env& env, const Cond& context) const;
   Answer search(const Cond& c, const std::vector<Sym>& prefer);
   Answer searchConcrete(const Cond& c, const std::vector<Sym>& prefer, const std::string& why);
   std::optional<Env> findAt(const Cond& c, const Env& sizes, const std::vector<Sym>& prefer);
@@ -60,7 +68,5 @@ std::vector<Cond> conjuncts(const Cond& c);
 bool followsCheaply(const Cond& given, const Cond& goal);
 /// `c` with each product and each division by a size replaced by a variable: a weaker condition that is affine.
 Cond abstractProducts(const Cond& c);
-/// Values {1, 2, 3, 5} for each of `sizes`, cut after `limit` combinations, smallest first.
-std::vector<Env> smallSizes(const std::vector<Sym>& sizes, size_t limit);
 
 }  // namespace tempo::check
