@@ -1,8 +1,10 @@
+#include <algorithm>
 #include <map>
 #include <mutex>
 
 #include "check.hpp"
 #include "cpu/compile.hpp"
+#include "cpu/target.hpp"
 #include "driver/layout.hpp"
 #include "driver/memory.hpp"
 #include "driver/stages.hpp"
@@ -144,6 +146,21 @@ CpuOptions cpuOptions(const CompileOptions& o) {
   return c;
 }
 
+/// Is there such a CPU, and, to run, can this machine execute its code?
+std::optional<Failure> checkTarget(const CompileOptions& o, bool toRun) {
+  if (o.targetCpu.empty() || o.targetCpu == "native") return std::nullopt;
+  const std::string place = "--target-cpu " + o.targetCpu;
+  const std::vector<std::string> known = knownCpus();
+  if (std::find(known.begin(), known.end(), o.targetCpu) == known.end()) {
+    const std::string near = nearestName(o.targetCpu, known);
+    return Failure{Failure::Kind::Usage, "there is no such CPU", place, near.empty() ? "" : "did you mean `" + near + "`?"};
+  }
+  const std::string missing = toRun ? missingFeature(o.targetCpu) : "";
+  if (missing.empty()) return std::nullopt;
+  return Failure{Failure::Kind::Usage, "this machine cannot run code for it: it has no " + missing, place,
+                 "`tempo emit --asm` shows the code without running it"};
+}
+
 /// The module from the cache on disk, null if it has none that fits.
 std::shared_ptr<CpuModule> fromCache(const DiskCache& cache, const std::string& key, const kir::Program& program) {
   const auto sections = cache.get(key);
@@ -159,6 +176,7 @@ std::shared_ptr<CpuModule> fromCache(const DiskCache& cache, const std::string& 
 }  // namespace
 
 std::optional<Failure> compileForCpu(const StageInput& in, Variant* v) {
+  if (auto wrong = checkTarget(in.options, true)) return wrong;
   const kir::Program& program = v->lowered->program;
   const CpuOptions options = cpuOptions(in.options);
   const int kernels = static_cast<int>(program.kernels.size());
@@ -185,6 +203,7 @@ std::optional<Failure> compileForCpu(const StageInput& in, Variant* v) {
 }
 
 Result<std::string> emitForCpu(const StageInput& in, const Variant& v, bool assembly) {
+  if (auto wrong = checkTarget(in.options, false)) return *wrong;
   CpuOptions options = cpuOptions(in.options);
   options.wantIr = !assembly;
   options.wantAsm = assembly;

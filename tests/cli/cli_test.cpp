@@ -163,6 +163,7 @@ TEST_CASE("mistakes on the command line exit with 2, a place and a reason", "[cl
       {{"run", "sums.tempo", "--in", "x=x.npy", "--out", "sum=y.npy"}, "the program has no output `sum`"},
       {{"run", "sums.tempo", "--in", "x=x.npy", "--out", "s=y.foo"}, "end the name in .npy, .npz, .csv or .txt"},
       {{"run", "sums.tempo", "--in", "x=x.npy", "--log", "tb"}, "`tb` is not a kind of log"},
+      {{"run", "sums.tempo", "--in", "x=x.npy", "--target-cpu", "x86-64-v9"}, "there is no such CPU"},
       {{"emit", "sums.tempo"}, "say what to print"},
       {{"explain", "E9999"}, "there is no error code `E9999`"},
       {{"cache", "purge"}, "purge"},
