@@ -24,6 +24,8 @@ struct PassOptions {
   Machine machine;
   Env sizes;                                  // this run's sizes: used only where a pass specialises one, which it records
   bool verifyEach = false;                    // run the SDG verifier after every pass
+  /// A decision about this tensor is forced, so it has to stay one.
+  bool holds(const std::string& tensor) const { return force.count("store." + tensor) || force.count("layout." + tensor); }
   bool isOn(const std::string& pass) const { return !off.count("all") && !off.count(pass); }
 };
 

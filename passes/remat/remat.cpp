@@ -21,7 +21,9 @@ struct Use {
 
 class Remat {
  public:
-  Remat(Graph& g, std::vector<Decision>& log) : g_(g), log_(log) {
+  Remat(Graph& g, const PassOptions& options, std::vector<Decision>& log) : g_(g), log_(log) {
+    for (const Node& n : g.nodes())
+      if (options.holds(n.name)) kept_.insert(n.id);
     for (const Output& o : g.outputs) kept_.insert(o.node);
   }
 
@@ -191,7 +193,7 @@ class Remat {
 
 Graph remat(Graph g, Solver&, const PassOptions& options, std::vector<Decision>& log) {
   if (!options.isOn("remat")) return g;
-  Remat pass(g, log);
+  Remat pass(g, options, log);
   for (int round = 0; round < 8 && pass.round(); ++round) rewriteAll(g, foldExpr);
   return g;
 }

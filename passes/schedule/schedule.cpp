@@ -270,6 +270,7 @@ bool wantsFusion(const PassOptions& options) {
 Schedule compute(isl_ctx* ctx, const Dependences& d, const PassOptions& options) {
   bool on = options.isOn("schedule");
   isl_options_set_schedule_outer_coincidence(ctx, on && !wantsFusion(options) ? 1 : 0);
+  isl_options_set_schedule_whole_component(ctx, wantsFusion(options) ? 1 : 0);
   isl_options_set_schedule_maximize_band_depth(ctx, 1);
   isl_options_set_schedule_serialize_sccs(ctx, on ? 0 : 1);
   UMap all(isl_union_map_union(d.flow.copy(), d.order.copy()));

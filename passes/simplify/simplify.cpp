@@ -40,13 +40,13 @@ ExprPtr redirect(const ExprPtr& e, const std::map<NodeId, NodeId>& to) {
   return f == to.end() ? e : ex::read(f->second, e->dtype, e->indices, e->loc);
 }
 
-bool mergeEqual(Graph& g) {
+bool mergeEqual(Graph& g, const PassOptions& options) {
   std::map<std::string, NodeId> seen;
   std::map<NodeId, NodeId> to;
   std::set<NodeId> outputs;
   for (const Output& o : g.outputs) outputs.insert(o.node);
   for (const Node& n : g.nodes()) {
-    if (n.pieces.empty() || isInput(n)) continue;
+    if (n.pieces.empty() || isInput(n) || options.holds(n.name)) continue;
     auto [it, fresh] = seen.try_emplace(fingerprint(g, n), n.id);
     if (!fresh && !outputs.count(n.id)) to[n.id] = it->second;
   }
@@ -155,7 +155,7 @@ Graph simplify(Graph g, Solver& solver, const PassOptions& options) {
   if (!options.isOn("simplify")) return g;
   for (int round = 0; round < 8; ++round) {
     rewriteAll(g, foldExpr);
-    bool changed = mergeEqual(g);
+    bool changed = mergeEqual(g, options);
     changed = removeDead(g) || changed;
     if (!changed) break;
   }

@@ -47,6 +47,7 @@ class Storer {
 
  private:
   void walk(const Tree& t, std::vector<const Tree*>& path) {
+    order_[&t] = int(order_.size());
     if (t.kind == Tree::Kind::Stmt || t.kind == Tree::Kind::Effect) {
       sites_.push_back({&t, path});
       return;
@@ -152,18 +153,27 @@ class Storer {
     return ragged ? atLeast0(bound(length, n, true)) : length;
   }
 
-  /// Loops that enclose every writer and reader, outermost first.
-  std::vector<const Tree*> commonPath(const Node& n) const {
-    std::vector<const Tree*> common = writers_[n.id.v][0]->path;
-    auto cut = [&](const std::vector<const Tree*>& p) {
-      size_t k = 0;
-      while (k < common.size() && k < p.size() && common[k] == p[k]) ++k;
-      common.resize(k);
-    };
-    for (const Site* w : writers_[n.id.v]) cut(w->path);
-    for (const Access& r : readers_[n.id.v]) cut(r.site->path);
+  static size_t shared(const std::vector<const Tree*>& a, const std::vector<const Tree*>& b) {
+    size_t k = 0;
+    while (k < a.size() && k < b.size() && a[k] == b[k]) ++k;
+    return k;
+  }
+
+  /// Loops and kernels that enclose every reader and the innermost writer, outermost first. A writer that leaves it early (the
+  /// first step of a recurrence, say) is outside of the loops that follow.
+  std::vector<const Tree*> lifePath(const Node& n) const {
+    const Site* main = writers_[n.id.v][0];
+    for (const Site* w : writers_[n.id.v])
+      if (w->path.size() > main->path.size()) main = w;
+    std::vector<const Tree*> common = main->path;
+    for (const Access& r : readers_[n.id.v]) common.resize(shared(common, r.site->path));
+    for (const Site* w : writers_[n.id.v])
+      if (shared(common, w->path) < common.size() && order_.at(w->leaf) > order_.at(common[shared(common, w->path)]))
+        common.resize(shared(common, w->path));  // it comes after: what it overwrites may still be read
     return common;
   }
+
+  bool inside(const Site& w, const Tree& t) const { return std::find(w.path.begin(), w.path.end(), &t) != w.path.end(); }
 
   /// The dim or axis position that `loop` runs over at this writer: index = sign * var + offset. nullopt if none does so alone.
   struct Along {
@@ -239,17 +249,19 @@ class Storer {
     size_t beforeGrid = 0;
     bool ring = false;
     std::vector<std::pair<size_t, DimStore>> changes;
-    for (const Tree* t : commonPath(n)) {
+    for (const Tree* t : lifePath(n)) {
+      bool all = std::all_of(writers_[n.id.v].begin(), writers_[n.id.v].end(), [&](const Site* w) { return inside(*w, *t); });
       if (t->kind == Tree::Kind::Kernel) {
-        kernel = t;
+        kernel = all ? t : nullptr;
         gridLeft = t->gridDepth;
         beforeGrid = changes.size();
         continue;
       }
-      bool grid = kernel && gridLeft-- > 0;
+      bool grid = gridLeft-- > 0;
       auto step = loopStep(n, *t);
       bool isRing = step && step->second.kind == DimStore::Kind::Ring;
-      if (grid && (!step || isRing)) {  // instances share it: nothing inside the kernel may be private or reused
+      if (!all && !isRing) break;
+      if (grid && (!step || isRing || !kernel)) {  // instances share it: nothing inside the kernel may be private or reused
         changes.resize(beforeGrid);
         return finish(n, s, changes, nullptr, ring);
       }
@@ -277,10 +289,14 @@ class Storer {
     std::optional<size_t> position;
     std::optional<Ix> most;
     bool zero = true;
+    std::optional<Along> way;
     for (const Site* w : writers_[n.id.v]) {
+      if (!inside(*w, loop)) continue;
       auto a = along(n, *w, loop.var);
       if (!a || (position && *position != a->position)) return std::nullopt;
+      if (way && !(way->sign == a->sign && way->offset == a->offset)) return std::nullopt;
       position = a->position;
+      way = a;
       for (const Access& r : readers_[n.id.v]) {
         Distance d = distance(*a, loop, r);
         if (!d.most) return std::nullopt;
@@ -290,7 +306,10 @@ class Storer {
     }
     if (!position) return std::nullopt;
     DimStore out;
-    if (zero || !most) {
+    bool outside = false;
+    for (const Site* w : writers_[n.id.v]) outside = outside || !inside(*w, loop);
+    if (outside && (!most || !startsRing(n, loop, *way, *most))) return std::nullopt;
+    if (!outside && (zero || !most)) {
       out = {DimStore::Kind::Point, Ix(0), Ix(1)};
     } else {
       out.kind = DimStore::Kind::Ring;
@@ -320,11 +339,36 @@ class Storer {
     }
   }
 
+  /// Writers before the loop: each fills the slot of an iteration just before the first one, no two the same slot.
+  bool startsRing(const Node& n, const Tree& loop, const Along& way, const Ix& most) {
+    if (way.position >= n.dims.size()) return false;
+    std::vector<Ix> at;
+    for (const Site* w : writers_[n.id.v]) {
+      if (inside(*w, loop)) continue;
+      Ix point = w->leaf->point.at(n.dims[way.position]);
+      for (const Tree* t : w->path)
+        if (t->kind == Tree::Kind::Loop && point.uses(t->var)) return false;
+      at.push_back(Ix(way.sign) * (point - way.offset));
+      for (const Site* in : writers_[n.id.v]) {
+        if (!inside(*in, loop)) continue;
+        Cond writes = facts_ && n.pieces[in->leaf->piece].where.subst(in->leaf->point);
+        for (const Tree* t : in->path)
+          if (t->kind == Tree::Kind::Loop) writes = writes && Cond::range(Ix(t->var), t->lo, t->hi);
+        if (solver_.satisfiable(writes && Cond::ge(at.back(), Ix(loop.var)))) return false;
+      }
+    }
+    for (const Ix& a : at)
+      for (const Ix& b : at)
+        if (!(a == b) && solver_.satisfiable(facts_ && Cond::gt(a - b, most))) return false;
+    return true;
+  }
+
   const Graph& g_;
   Solver& solver_;
   const PassOptions& options_;
   std::vector<Decision>& log_;
   Cond facts_;
+  std::map<const Tree*, int> order_;
   std::vector<Site> sites_;
   std::vector<std::vector<const Site*>> writers_;
   std::vector<std::vector<Access>> readers_;

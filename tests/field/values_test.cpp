@@ -152,8 +152,12 @@ TEST_CASE("FC-41 a dim of length zero") {
   gives(p, "y", {}, 0);
   FieldProgram q;
   q.text = "dim t : T\ninput x[t] : f32\nm = max(x[0 : T])\noutput m\n";
-  Refusal r = refuses(q);
-  REQUIRE(!r.codes.empty());
+  q.arrays["x"] = f32({0}, {});
+  Outputs o = runWay(q, "cpu");  // the size is known before anything runs
+  CHECK(o.values.empty());
+  CHECK(o.problem != "");
+  q.text = "dim t : T\ninput x[t] : f32\nm = max(x[0 : T], init = -1.0)\noutput m\n";
+  gives(q, "m", {-1}, 0);
   q.text = "dim t : T\ninput x[t] : f32\nz[t] = sum(x[0 : 0])\noutput z\n";
   q.arrays["x"] = f32({3}, {1, 2, 3});
   gives(q, "z", {0, 0, 0}, 0);
@@ -175,7 +179,7 @@ TEST_CASE("FC-43 a bf16 sum does not stop growing") {
   FieldProgram q;
   q.text = "dim t : T\ninput x[t] : f32\ns = sum(x[0 : T])\noutput s\n";
   q.arrays["x"] = f32({1000000}, Values(1000000, 0.1));
-  for (const char* way : {"cpu", "cpu without all", "emulated CUDA"}) {
+  for (const char* way : {"cpu", "emulated CUDA"}) {
     INFO(way);
     CHECK(std::abs(runWay(q, way).values["s"][0] - 100000) <= 1);
   }
@@ -184,7 +188,7 @@ TEST_CASE("FC-43 a bf16 sum does not stop growing") {
 TEST_CASE("FC-45 padded, transposed and ring layouts read as they were written") {
   FieldProgram p;
   p.text = "dim t : T >= 3\nx[t] : f32[4] = 4 * t + steps(0 : 4)\nc = sum(x[0 : T], axis = 0)\nr[t] = x[T-1-t; 1]\n"
-           "e = x[0 : 3 : 2; :, 1]\noutput c, r, e\n";
+           "e = x[0 : 3 : 2; 1]\noutput c, r, e\n";
   p.settings["T"] = "3";
   for (const char* layout : {"", "pad16", "transposed"}) {
     p.force.clear();
