@@ -19,6 +19,14 @@ std::unique_ptr<llvm::MCSubtargetInfo> subtarget(const std::string& cpu) {
   return std::unique_ptr<llvm::MCSubtargetInfo>(target ? target->createMCSubtargetInfo(triple, cpu, "") : nullptr);
 }
 
+/// Features that show in compiled code without being asked for; others (keys, tracing, virtualisation) do not.
+bool usedByCode(const std::string& feature) {
+  for (const char* family : {"sse", "ssse", "avx", "bmi", "fma", "f16c", "lzcnt", "popcnt", "movbe", "cx16", "gfni", "xop", "neon", "sve"}) {
+    if (feature.rfind(family, 0) == 0) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 std::vector<std::string> knownCpus() {
@@ -34,7 +42,7 @@ std::string missingFeature(const std::string& cpu) {
   if (!info) return cpu;
   for (const auto& feature : llvm::sys::getHostCPUFeatures()) {
     const std::string name = feature.first().str();
-    if (!feature.second && info->checkFeatures("+" + name)) return name;
+    if (!feature.second && usedByCode(name) && info->checkFeatures("+" + name)) return name;
   }
   return "";
 }
