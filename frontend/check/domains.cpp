@@ -149,6 +149,8 @@ class Domains {
                                  "this writes " + pointText(o.name, p.eval(prover_.complete(a.point, p.at)), n.dims.size(), false) + "; " +
                                      definedText(g_, n, prover_) + sizesText(a, p.when, goal));
     if (n.loc.id) d.secondary.push_back({spanOf(n.loc), "`" + o.name + "` is defined here"});
+    std::string fix = fixFor(g_, p, a, vars, prover_);
+    if (!fix.empty()) d.fixes.push_back({fix, {}});
   }
 
   const Graph& g_;

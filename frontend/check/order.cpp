@@ -59,8 +59,7 @@ class DimOrder {
 
  private:
   bool holds(const Cond& given, const Cond& goal) {
-    if (!cheaply_) return prover_.holds(given, goal);
-    return followsCheaply(given && prover_.contextOf(given), goal);
+    return cheaply_ ? prover_.holdsCheaply(given, goal) : prover_.holds(given, goal);
   }
 
   /// How far before the reader, along `d` taken in direction `sign`, the point read lies.

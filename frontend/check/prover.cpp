@@ -126,12 +126,11 @@ std::vector<Cond> conjuncts(const Cond& c) {
   return c.kind() == Cond::Kind::And ? c.args() : std::vector<Cond>{c};
 }
 
-bool followsCheaply(const Cond& given, const Cond& goal) {
-  if (goal.isTrue() || given.isFalse()) return true;
-  std::vector<Cond> parts = conjuncts(given);
+bool followsCheaply(const std::vector<Cond>& given, const Cond& goal) {
+  if (goal.isTrue()) return true;
   std::vector<Ix> known;
-  for (const Cond& c : parts) inequalities(c, known);
-  return followsCheaply(known, parts, goal);
+  for (const Cond& c : given) inequalities(c, known);
+  return followsCheaply(known, given, goal);
 }
 
 Cond abstractProducts(const Cond& c) { return Abstraction().cond(c); }
@@ -153,35 +152,49 @@ Prover::Prover(const Graph& g, Solver& solver) : g_(g), solver_(solver) {
   }
 }
 
-Cond Prover::contextOf(std::set<Sym> reached) const {
+std::vector<Cond> Prover::factsAbout(std::set<Sym> reached) const {
   std::vector<bool> taken(facts_.size(), false);
-  Cond out;
+  std::vector<Cond> out;
   for (bool grown = true; grown;) {
     grown = false;
     for (size_t i = 0; i < facts_.size(); ++i) {
       const Fact& f = facts_[i];
       if (taken[i] || (!f.about.empty() && !shares(f.about, reached))) continue;
       taken[i] = grown = true;
-      out = out && f.cond;
+      out.push_back(f.cond);
       f.cond.collect(reached);
     }
   }
   return out;
 }
 
+Cond Prover::contextOf(const std::set<Sym>& about) const {
+  Cond out;
+  for (const Cond& c : factsAbout(about)) out = out && c;
+  return out;
+}
+
+bool Prover::holdsCheaply(const Cond& given, const Cond& goal) const {
+  if (given.isFalse() || goal.isTrue()) return true;
+  std::vector<Cond> known = conjuncts(given);
+  std::set<Sym> used = given.vars();
+  goal.collect(used);
+  for (const Cond& c : factsAbout(std::move(used))) known.push_back(c);
+  return followsCheaply(known, goal);
+}
+
 Answer Prover::prove(const Cond& given, const Cond& goal, const std::vector<Sym>& prefer) {
-  Cond context = contextOf(given && goal);
-  Cond known = given && context;
-  if (followsCheaply(known, goal)) return {};
-  return search(known && !goal, prefer);
+  if (holdsCheaply(given, goal)) return {};
+  Cond broken = given && !goal;
+  return search(broken && contextOf(broken), prefer);
 }
 
 bool Prover::holds(const Cond& given, const Cond& goal) {
-  Cond known = given && contextOf(given && goal);
-  if (followsCheaply(known, goal)) return true;
+  if (holdsCheaply(given, goal)) return true;
+  Cond broken = given && !goal;
+  Cond c = broken && contextOf(broken);
   for (bool abstracted : {false, true}) {
     try {
-      Cond c = known && !goal;
       return !solver_.satisfiable(abstracted ? abstractProducts(c) : c);
     } catch (const NotAffine&) {
     } catch (const SolveBudget&) {

@@ -33,8 +33,10 @@ class Prover {
   /// The sizes in `a.point` without which the counterexample would be none, in program order.
   std::vector<Sym> sizesThatMatter(const Answer& a, const Cond& given, const Cond& goal);
   /// The facts about these variables, and about what those facts mention.
-  Cond contextOf(std::set<Sym> about) const;
+  Cond contextOf(const std::set<Sym>& about) const;
   Cond contextOf(const Cond& c) const { return contextOf(c.vars()); }
+  /// Does `goal` follow without a question to isl?
+  bool holdsCheaply(const Cond& given, const Cond& goal) const;
   const Env& defaults() const { return defaults_; }
   /// Small values of the sizes that matter to `about`, derived ones computed, that satisfy the facts: least sum first, at most `limit`.
   std::vector<Env> smallSizes(const std::set<Sym>& about, size_t limit) const;
@@ -49,6 +51,7 @@ class Prover {
     std::set<Sym> about;  // matters where one of these occurs
   };
 
+  std::vector<Cond> factsAbout(std::set<Sym> about) const;
   std::vector<Sym> freeSizes(const Cond& context) const;
   bool addDerived(Env& env, const Cond& context) const;
   Answer search(const Cond& c, const std::vector<Sym>& prefer);
@@ -64,8 +67,8 @@ class Prover {
 
 /// Conjuncts of `c`; `c` itself if it is no conjunction.
 std::vector<Cond> conjuncts(const Cond& c);
-/// A cheap sufficient test for `given => goal`: comparisons of `goal` that are sums of at most two of `given`.
-bool followsCheaply(const Cond& given, const Cond& goal);
+/// A cheap sufficient test that all of `given` imply `goal`: comparisons of `goal` that are sums of at most two of `given`.
+bool followsCheaply(const std::vector<Cond>& given, const Cond& goal);
 /// `c` with each product and each division by a size replaced by a variable: a weaker condition that is affine.
 Cond abstractProducts(const Cond& c);
 

@@ -78,7 +78,7 @@ std::string conjunctionText(const Cond& c, const std::vector<Sym>& dims) {
   };
   for (Sym d : dims) add(chainText(parts, d));
   for (const Cond& p : parts) {
-    bool onSizesOnly = true;
+    bool onSizesOnly = !dims.empty();
     for (Sym d : dims) onSizesOnly = onSizesOnly && p.vars().count(d) == 0;
     if (!onSizesOnly) add(p.kind() == Cond::Kind::Or ? "(" + p.str() + ")" : p.str());
   }
