@@ -1,5 +1,6 @@
 #include "driver/layout.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 #include "cuda/emit.hpp"
@@ -87,9 +88,14 @@ std::string dimOfLoop(const Tree& t, Sym var) {
   return "";
 }
 
+/// Loops over effects alone take no time.
+bool computes(const Tree& t) {
+  return t.kind == Tree::Kind::Kernel || std::any_of(t.children.begin(), t.children.end(), computes);
+}
+
 void collectLoops(const Tree& t, std::vector<OuterLoop>* out) {
   if (t.kind == Tree::Kind::Loop) {
-    out->push_back({dimOfLoop(t, t.var), t.hi - t.lo});
+    if (computes(t)) out->push_back({dimOfLoop(t, t.var), t.hi - t.lo});
     return;
   }
   if (t.kind == Tree::Kind::Kernel) return;
