@@ -13,4 +13,8 @@ namespace tempo {
 /// proved nor refuted. Requires a graph that passes verify(g).
 bool checkGraph(const Graph& g, Diagnostics& diags, Solver& solver, bool causal = true);
 
+/// The same, but where only an empty size breaks a proof (`x[T-1]` at T = 0), the size gets the bound `>= 1` in `g`, as if it
+/// were declared: it is checked when the program starts. A size whose default is 0 gets none.
+bool checkGraph(Graph& g, Diagnostics& diags, Solver& solver, bool causal = true);
+
 }  // namespace tempo

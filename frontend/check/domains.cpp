@@ -1,6 +1,7 @@
 #include "check/domains.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <set>
 #include <tuple>
 
@@ -12,9 +13,12 @@ namespace {
 
 using Verdict = Answer::Verdict;
 
+constexpr int kBlameDepth = 8;
+
 class Domains {
  public:
-  Domains(const Graph& g, Diagnostics& diags, Prover& prover) : g_(g), diags_(diags), prover_(prover) {}
+  Domains(const Graph& g, Diagnostics& diags, Prover& prover, std::vector<Sym>* bounds)
+      : g_(g), diags_(diags), prover_(prover), bounds_(bounds) {}
 
   void run() {
     for (const Node& n : g_.nodes()) {
@@ -32,9 +36,29 @@ class Domains {
  private:
   Span spanOf(Loc l) const { return diags_.sources().span(l); }
 
+  /// Is an index written behind the name on the left? A plain left `y = ..` takes no further pieces.
+  bool isPiecewise(const Node& n) const {
+    if (!n.loc.id) return true;
+    Span s = spanOf(n.loc);
+    const std::string& text = diags_.sources().file(s.file).text;
+    size_t next = text.find_first_not_of(" \t", s.end);
+    return next != std::string::npos && text[next] == '[';
+  }
+
   /// One report per code, place and subject: inlining and reductions repeat reads.
   bool isNews(const std::string& code, Loc l, NodeId n) {
     return !l.id || reported_.insert(std::tuple(code, l.id, n.v)).second;
+  }
+
+  Answer prove(const Cond& given, const Cond& goal, const std::vector<Sym>& prefer) {
+    Answer a = prover_.prove(given, goal, prefer);
+    if (a.verdict != Verdict::Refuted || !bounds_) return a;
+    std::vector<Sym> sizes = prover_.boundsFor(a, given, goal);
+    for (Sym s : sizes) {
+      prover_.assumeNotEmpty(s);
+      bounds_->push_back(s);
+    }
+    return sizes.empty() ? a : Answer{};
   }
 
   std::string sizesText(const Answer& a, const Cond& given, const Cond& goal) {
@@ -53,7 +77,7 @@ class Domains {
   }
 
   void overlap(const Node& n, const Piece& p, const Piece& q) {
-    Answer a = prover_.prove(p.where, !q.where, n.dims);
+    Answer a = prove(p.where, !q.where, n.dims);
     if (a.verdict == Verdict::Proved) return;
     std::string name = userName(g_, n);
     if (a.verdict == Verdict::Unknown) return unknown(a, q.loc, "the pieces of `" + name + "` do not overlap");
@@ -87,7 +111,7 @@ class Domains {
 
   bool defined(const ReadSite& s, const ReadPoint& p, const std::vector<Sym>& dims) {
     Cond goal = p.defined();
-    Answer a = prover_.prove(p.when, goal, order(s, p, dims));
+    Answer a = prove(p.when, goal, order(s, p, dims));
     if (a.verdict == Verdict::Proved) return true;
     const Node& n = *p.producer;
     std::string name = userName(g_, n);
@@ -103,14 +127,14 @@ class Domains {
         diags_.error("E0301", spanOf(s.read->loc), "`" + name + "` is read where nothing defines it", label);
     Loc definition = n.pieces.empty() || n.loc.id ? n.loc : n.pieces[0].loc;
     if (definition.id) d.secondary.push_back({spanOf(definition), "`" + name + "` is defined here"});
-    std::string fix = fixFor(g_, p, a, dims, prover_);
+    std::string fix = fixFor(g_, p, a, dims, prover_, isPiecewise(n));
     if (!fix.empty()) d.fixes.push_back({fix, {}});
     return false;
   }
 
   void inAxis(const ReadSite& s, const ReadPoint& p, size_t k, const std::vector<Sym>& dims) {
     Cond goal = p.inAxis(k);
-    Answer a = prover_.prove(p.when, goal, order(s, p, dims));
+    Answer a = prove(p.when, goal, order(s, p, dims));
     if (a.verdict == Verdict::Proved) return;
     const Node& n = *p.producer;
     std::string name = userName(g_, n), axis = "axis " + std::to_string(k) + " of `" + name + "`";
@@ -140,7 +164,7 @@ class Domains {
       vars.push_back(r.var);
     }
     Cond goal = p.defined();
-    Answer a = prover_.prove(p.when, goal, vars);
+    Answer a = prove(p.when, goal, vars);
     if (a.verdict == Verdict::Proved) return;
     if (a.verdict == Verdict::Unknown) return unknown(a, o.loc, "all of the output `" + o.name + "` is defined");
     if (!isNews("E0305", o.loc, n.id)) return;
@@ -149,18 +173,49 @@ class Domains {
                                  "this writes " + pointText(o.name, p.eval(prover_.complete(a.point, p.at)), n.dims.size(), false) + "; " +
                                      definedText(g_, n, prover_) + sizesText(a, p.when, goal));
     if (n.loc.id) d.secondary.push_back({spanOf(n.loc), "`" + o.name + "` is defined here"});
-    std::string fix = fixFor(g_, p, a, vars, prover_);
+    if (auto why = blame(n, prover_.complete(a.point, p.at), kBlameDepth)) d.secondary.push_back(*why);
+    std::string fix = fixFor(g_, p, a, vars, prover_, isPiecewise(n));
     if (!fix.empty()) d.fixes.push_back({fix, {}});
+  }
+
+  /// A tensor exists where all it reads does: the read that keeps `n` from existing at the point in `env`.
+  std::optional<Label> blame(const Node& n, const Env& env, int depth) {
+    if (depth == 0) return std::nullopt;
+    Cond here;
+    for (const auto& [v, x] : env) {
+      if (prover_.isSize(v) || std::find(n.dims.begin(), n.dims.end(), v) != n.dims.end()) here = here && Cond::eq(Ix(v), Ix(x));
+    }
+    for (const Piece& piece : n.pieces) {
+      Piece anywhere = piece;
+      anywhere.where = Cond();
+      for (const ReadSite& s : readSites(n, anywhere)) {
+        ReadPoint p = readPoint(g_, s);
+        Answer a = prover_.prove(p.when && here, p.defined(), n.dims);
+        if (a.verdict != Verdict::Refuted) continue;
+        std::vector<int64_t> at = p.eval(prover_.complete(a.point, p.at));
+        Env there = env;
+        for (size_t k = 0; k < p.producer->dims.size(); ++k) there[p.producer->dims[k]] = at[k];
+        if (auto deeper = blame(*p.producer, there, depth - 1)) return deeper;
+        if (!s.read->loc.id) return std::nullopt;
+        std::string text = "this reads " + pointText(userName(g_, *p.producer), at, p.producer->dims.size(), false) + "; " +
+                           definedText(g_, *p.producer, prover_);
+        return Label{spanOf(s.read->loc), text + sizesText(a, p.when, p.defined())};
+      }
+    }
+    return std::nullopt;
   }
 
   const Graph& g_;
   Diagnostics& diags_;
   Prover& prover_;
+  std::vector<Sym>* bounds_;
   std::set<std::tuple<std::string, uint32_t, uint32_t>> reported_;
 };
 
 }  // namespace
 
-void checkDomains(const Graph& g, Diagnostics& diags, Prover& prover) { Domains(g, diags, prover).run(); }
+void checkDomains(const Graph& g, Diagnostics& diags, Prover& prover, std::vector<Sym>* bounds) {
+  Domains(g, diags, prover, bounds).run();
+}
 
 }  // namespace tempo::check

@@ -7,10 +7,13 @@
 
 namespace tempo::check {
 
-/// Reports E0301, E0304, E0305, E0404 and E0390.
-void checkDomains(const Graph& g, Diagnostics& diags, Prover& prover);
+/// Reports E0301, E0304, E0305, E0404 and E0390. With `bounds`, sizes that must not be 0 for a proof are assumed to be at
+/// least 1 and collected there, instead of a report.
+void checkDomains(const Graph& g, Diagnostics& diags, Prover& prover, std::vector<Sym>* bounds = nullptr);
 
-/// A change that makes `p` defined wherever it is read, proved again with the change made; "" if none is known.
-std::string fixFor(const Graph& g, const ReadPoint& p, const Answer& a, const std::vector<Sym>& readerDims, Prover& prover);
+/// A change that makes `p` defined wherever it is read, proved again with the change made; "" if none is known. A further
+/// piece is suggested only with `piecewise`: if the producer is defined piece by piece.
+std::string fixFor(const Graph& g, const ReadPoint& p, const Answer& a, const std::vector<Sym>& readerDims, Prover& prover,
+                   bool piecewise);
 
 }  // namespace tempo::check

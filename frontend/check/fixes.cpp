@@ -76,24 +76,21 @@ std::string clampFix(const Graph& g, const ReadPoint& p, const std::vector<Sym>&
 }
 
 /// A bound on a size that is 0 in the counterexample, such as `T >= 1`.
-std::string boundFix(const Graph& g, const Cond& given, const Cond& goal, const Answer& a, Prover& prover) {
-  for (const Size& s : g.sizes) {
-    auto it = a.point.find(s.sym);
-    if (it == a.point.end() || it->second != 0 || s.derived) continue;
-    if (!prover.holds(given && Cond::ge(Ix(s.sym), Ix(1)), goal)) continue;
-    for (const Dim& d : g.dims) {
-      if (d.size == s.sym) return "declare that there is a step: `dim " + d.var.name() + " : " + s.sym.name() + " >= 1`";
-    }
-    return "declare a bound: `size " + s.sym.name() + " >= 1`";
+std::string boundFix(const Graph& g, const ReadPoint& p, const Answer& a, Prover& prover) {
+  std::vector<Sym> sizes = prover.boundsFor(a, p.when, p.defined());
+  if (sizes.empty()) return "";
+  for (const Dim& d : g.dims) {
+    if (d.size == sizes[0]) return "declare that there is a step: `dim " + d.var.name() + " : " + d.size.name() + " >= 1`";
   }
-  return "";
+  return "declare a bound: `size " + sizes[0].name() + " >= 1`";
 }
 
 }  // namespace
 
-std::string fixFor(const Graph& g, const ReadPoint& p, const Answer& a, const std::vector<Sym>& readerDims, Prover& prover) {
-  std::string fix = boundFix(g, p.when, p.defined(), a, prover);
-  if (fix.empty()) fix = zerosFix(g, p, a, prover);
+std::string fixFor(const Graph& g, const ReadPoint& p, const Answer& a, const std::vector<Sym>& readerDims, Prover& prover,
+                   bool piecewise) {
+  std::string fix = boundFix(g, p, a, prover);
+  if (fix.empty() && piecewise) fix = zerosFix(g, p, a, prover);
   if (fix.empty()) fix = clampFix(g, p, readerDims, prover);
   return fix;
 }

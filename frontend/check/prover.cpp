@@ -310,6 +310,37 @@ Answer Prover::searchConcrete(const Cond& c, const std::vector<Sym>& prefer, con
   return {Verdict::Unknown, {}, tried + "; no counterexample at " + std::to_string(tries.size()) + " choices of small sizes"};
 }
 
+std::vector<Sym> Prover::boundsFor(Answer a, const Cond& given, const Cond& goal) {
+  auto with = [&](const std::vector<Sym>& sizes) {
+    Cond out = given;
+    for (Sym s : sizes) out = out && Cond::ge(Ix(s), Ix(1));
+    return out;
+  };
+  std::vector<Sym> found;
+  while (a.verdict == Verdict::Refuted) {
+    size_t before = found.size();
+    for (const Size& s : g_.sizes) {
+      auto at = a.point.find(s.sym);
+      auto usual = defaults_.find(s.sym);
+      if (at == a.point.end() || at->second != 0 || s.derived) continue;
+      if (usual == defaults_.end() || usual->second != 0) found.push_back(s.sym);
+    }
+    if (found.size() == before) return {};
+    a = prove(with(found), goal);
+  }
+  if (a.verdict != Verdict::Proved) return {};
+  for (size_t i = 0; i < found.size();) {  // those that are 0 by chance only
+    std::vector<Sym> fewer = found;
+    fewer.erase(fewer.begin() + std::ptrdiff_t(i));
+    if (holds(with(fewer), goal)) {
+      found = fewer;
+    } else {
+      ++i;
+    }
+  }
+  return found;
+}
+
 Env Prover::complete(Env point, const std::vector<Ix>& xs) const {
   for (const Ix& x : xs) {
     for (Sym v : x.vars()) {

@@ -32,6 +32,11 @@ class Prover {
   Env complete(Env point, const std::vector<Ix>& xs) const;
   /// The sizes in `a.point` without which the counterexample would be none, in program order.
   std::vector<Sym> sizesThatMatter(const Answer& a, const Cond& given, const Cond& goal);
+  /// The sizes that are 0 in the counterexample `a`, or in others like it, and that must be at least 1 for `given => goal` to
+  /// hold; empty if that does not suffice. Sizes that are computed, or 0 by default, are left alone.
+  std::vector<Sym> boundsFor(Answer a, const Cond& given, const Cond& goal);
+  /// From now on the size is at least 1.
+  void assumeNotEmpty(Sym size) { facts_.push_back({Cond::ge(Ix(size), Ix(1)), {size}}); }
   /// The facts about these variables, and about what those facts mention.
   Cond contextOf(const std::set<Sym>& about) const;
   Cond contextOf(const Cond& c) const { return contextOf(c.vars()); }

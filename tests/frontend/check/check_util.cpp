@@ -1,6 +1,7 @@
 #include "frontend/check/check_util.hpp"
 
 #include <chrono>
+#include <utility>
 
 #include "check/check.hpp"
 
@@ -13,7 +14,7 @@ std::string check(const std::string& graph, bool causal) {
   Solver solver;
   Graph g = parseGraph(graph);
   verify(g);
-  bool ok = checkGraph(g, diags, solver, causal);
+  bool ok = checkGraph(std::as_const(g), diags, solver, causal);
   std::string out;
   for (const auto& d : diags.all()) {
     out += (out.empty() ? "" : "\n") + d->code + " " + (d->primary.text.empty() ? d->message : d->primary.text);
@@ -22,6 +23,20 @@ std::string check(const std::string& graph, bool causal) {
     for (const Fix& f : d->fixes) out += "\n  help: " + f.help;
   }
   if (ok != out.empty()) return "the result and the diagnostics disagree";
+  return out;
+}
+
+std::string bounds(const std::string& graph) {
+  Sources sources;
+  sources.addFile("test.sdg", graph);
+  Diagnostics diags(sources);
+  Solver solver;
+  Graph g = parseGraph(graph);
+  if (!checkGraph(g, diags, solver)) return diags.all()[0]->code;
+  std::string out;
+  for (const Size& s : g.sizes) {
+    if (s.atLeast > 0) out += (out.empty() ? "" : ", ") + s.sym.name() + " >= " + std::to_string(s.atLeast);
+  }
   return out;
 }
 

@@ -75,3 +75,18 @@ TEST_CASE("check: products of sizes") {
   CHECK(check(flat + "%y[; b] : f32[D*H + 1] =\n  where true: %w[; b] * 2.0:f32\n", false) ==
         "E0404 this reads w[; 8]; index 8 is outside axis 0 of length D*H = 8");
 }
+
+TEST_CASE("check: an empty dim that breaks a proof") {
+  const std::string text = kHead + "%y[] : f32 =\n  where true: %x[T - 1]\n";
+  CHECK(check(text, false) ==
+        "E0301 this reads x[-1]; x is defined for 0 <= t < T (T = 0)\n"
+        "  help: declare that there is a step: `dim t : T >= 1`");
+  // The front end's graph gets the bound instead, and only that one.
+  CHECK(tempo::checktest::bounds(text) == "T >= 1");
+  CHECK(tempo::checktest::bounds(kHead + "%y[] : f32 =\n  where true: sum[s in 0 : T] %x[s]\n") == "");
+  // One step is not enough for the step before the last: that is an error.
+  CHECK(tempo::checktest::bounds(kHead + "%y[] : f32 =\n  where true: %x[T - 2]\n") == "E0301");
+  // Asked for with no steps, it is one too.
+  CHECK(tempo::checktest::bounds("dim t : T\nsize T = 0\n%x[t] : f32 =\n  where 0 <= t and t < T: input\n"
+                                 "%y[] : f32 =\n  where true: %x[T - 1]\n") == "E0301");
+}
