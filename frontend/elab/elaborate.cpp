@@ -5,9 +5,7 @@
 
 #include "elab/elaborator.hpp"
 #include "parse/parse.hpp"
-#if __has_include("check/check.hpp")
 #include "check/check.hpp"
-#endif
 
 namespace tempo::elab {
 
@@ -271,7 +269,6 @@ void Elaborator::finish() {
   graph_.sizes = sizes_;
   graph_.facts = facts_;
   for (auto& z : graph_.sizes) {
-    if (auto it = fileSizes_.find(z.sym); it != fileSizes_.end() && !z.value) z.value = Ix(it->second.first);
     if (!specialised_.count(z.sym)) continue;
     z.specialised = true;
     if (auto v = sizeValue(z.sym)) {

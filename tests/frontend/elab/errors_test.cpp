@@ -9,7 +9,7 @@ const std::string kHead = "dim b : B, t : T\nsize D = 4\ninput x[b, t] : f32[D],
 std::string error(const std::string& text) { return errorOf(kHead + text); }
 }  // namespace
 
-TEST_CASE("names") {
+TEST_CASE("mistakes in names") {
   CHECK(error("o = yy + 1\noutput o") == "E0201 at yy");
   CHECK(error("o = y\noutput oo") == "E0201 at oo");
   CHECK(error("o = y\no = y + 1") == "E0202 at o");
@@ -37,7 +37,7 @@ TEST_CASE("dtypes, ranks and lengths") {
   CHECK(errorOf("size B = 3\ninput ret : f32[B, 1], v : f32[B]\nloss = mean((ret - v) ** 2)\noutput loss") == "E0402 at (ret - v)");
 }
 
-TEST_CASE("indices") {
+TEST_CASE("mistakes in indices") {
   CHECK(error("o = z[t, b]") == "E0405 at t");
   CHECK(error("o = z[t = 0, 1]").substr(0, 5) == "E0405");
   CHECK(error("o = y[b = 0]").substr(0, 5) == "E0410");
@@ -50,7 +50,7 @@ TEST_CASE("indices") {
 }
 
 TEST_CASE("by name and by position") {
-  Compiled c = compile(kHead + "o = z[t-1]\np = z[b, t-1]\nq = y[0]\noutput p");
+  Compiled c = compile(kHead + "o = z[t-1]\np = z[b, t-1]\nq = y[0]\noutput p[t = 1 : T]");
   INFO(c.text());
   REQUIRE(c.program);
   CHECK(c.program->types[0].type == "f32 over (b, t)");
