@@ -37,6 +37,9 @@ std::vector<Line> linesOf(const Graph& g, const Component& c, const Cycle& cycle
     from.clear();
     loc = {};
   }
+  // Told in the order of the program as far as that goes.
+  auto byPlace = [](const Line& a, const Line& b) { return a.loc.id < b.loc.id; };
+  std::rotate(out.begin(), std::min_element(out.begin(), out.end(), byPlace), out.end());
   return out;
 }
 
@@ -70,7 +73,7 @@ class Causal {
     if (auto cycle = findCycle(g_, c, prover_)) return report(c, *cycle);
     const Statement& at = c.statements[c.dependences[0].reader];
     Loc loc = at.where().loc.id ? at.where().loc : at.node->loc;
-    tried = "a lexicographic order of the dims; " + tried + "; no cycle at sizes up to 16";
+    tried = "a lexicographic order of the dims; " + tried + "; no cycle at small sizes";
     if (s == Schedule::None) {
       Diagnostic& d = diags_.error("E0303", spanOf(loc), "no order of evaluation was found for " + namesOf(g_, c),
                                    "every order tried puts a step of this before one that it reads");

@@ -224,6 +224,9 @@ std::optional<Cycle> findCycle(const Graph& g, const Component& c, Prover& prove
   for (int64_t larger : {8, 16}) {
     if (auto sizes = prover.sizesAt(about, larger)) tries.push_back(*sizes);
   }
+  const Env& usual = prover.defaults();
+  bool known = std::all_of(about.begin(), about.end(), [&](Sym s) { return !prover.isSize(s) || usual.count(s); });
+  if (known) tries.push_back(usual);
   for (const Env& sizes : tries) {
     if (auto cycle = Instances(g, c, sizes).shortest()) return cycle;
   }

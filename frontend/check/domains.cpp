@@ -91,6 +91,8 @@ class Domains {
     d.notes.push_back("one piece covers " + domainText(p.where, n.dims) + ", the other " + domainText(q.where, n.dims));
   }
 
+  Cond defined(const ReadPoint& p) { return p.defined(prover_.domainOf(*p.producer)); }
+
   std::vector<Sym> order(const ReadSite& s, const ReadPoint& p, const std::vector<Sym>& dims) const {
     std::vector<Sym> out = dims;
     out.insert(out.end(), s.inner.begin(), s.inner.end());
@@ -100,7 +102,7 @@ class Domains {
 
   void read(const ReadSite& s, const std::vector<Sym>& dims) {
     ReadPoint p = readPoint(g_, s);
-    if (!defined(s, p, dims)) return;
+    if (!isDefined(s, p, dims)) return;
     for (size_t k = 0; k < p.producer->axes.size(); ++k) inAxis(s, p, k, dims);
   }
 
@@ -109,8 +111,8 @@ class Domains {
     return steps.empty() ? "" : "at " + steps + " ";
   }
 
-  bool defined(const ReadSite& s, const ReadPoint& p, const std::vector<Sym>& dims) {
-    Cond goal = p.defined();
+  bool isDefined(const ReadSite& s, const ReadPoint& p, const std::vector<Sym>& dims) {
+    Cond goal = defined(p);
     Answer a = prove(p.when, goal, order(s, p, dims));
     if (a.verdict == Verdict::Proved) return true;
     const Node& n = *p.producer;
@@ -127,6 +129,12 @@ class Domains {
         diags_.error("E0301", spanOf(s.read->loc), "`" + name + "` is read where nothing defines it", label);
     Loc definition = n.pieces.empty() || n.loc.id ? n.loc : n.pieces[0].loc;
     if (definition.id) d.secondary.push_back({spanOf(definition), "`" + name + "` is defined here"});
+    if (definition.id && !isPiecewise(n)) {
+      Env there = prover_.complete(a.point, p.at);
+      std::vector<int64_t> at = p.eval(there);
+      for (size_t k = 0; k < n.dims.size(); ++k) there[n.dims[k]] = at[k];
+      if (auto why = blame(n, there, kBlameDepth)) d.secondary.push_back(*why);
+    }
     std::string fix = fixFor(g_, p, a, dims, prover_, isPiecewise(n));
     if (!fix.empty()) d.fixes.push_back({fix, {}});
     return false;
@@ -163,7 +171,7 @@ class Domains {
       p.at.emplace_back(r.var);
       vars.push_back(r.var);
     }
-    Cond goal = p.defined();
+    Cond goal = defined(p);
     Answer a = prove(p.when, goal, vars);
     if (a.verdict == Verdict::Proved) return;
     if (a.verdict == Verdict::Unknown) return unknown(a, o.loc, "all of the output `" + o.name + "` is defined");
@@ -190,7 +198,7 @@ class Domains {
       anywhere.where = Cond();
       for (const ReadSite& s : readSites(n, anywhere)) {
         ReadPoint p = readPoint(g_, s);
-        Answer a = prover_.prove(p.when && here, p.defined(), n.dims);
+        Answer a = prover_.prove(p.when && here, defined(p), n.dims);
         if (a.verdict != Verdict::Refuted) continue;
         std::vector<int64_t> at = p.eval(prover_.complete(a.point, p.at));
         Env there = env;
@@ -199,7 +207,7 @@ class Domains {
         if (!s.read->loc.id) return std::nullopt;
         std::string text = "this reads " + pointText(userName(g_, *p.producer), at, p.producer->dims.size(), false) + "; " +
                            definedText(g_, *p.producer, prover_);
-        return Label{spanOf(s.read->loc), text + sizesText(a, p.when, p.defined())};
+        return Label{spanOf(s.read->loc), text + sizesText(a, p.when, defined(p))};
       }
     }
     return std::nullopt;

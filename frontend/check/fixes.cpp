@@ -35,7 +35,7 @@ std::string zerosFix(const Graph& g, const ReadPoint& p, const Answer& a, Prover
       }
       Cond clash = Cond::truth(false);
       for (const Piece& q : n.pieces) clash = clash || q.where;
-      if (!prover.holds(p.when, p.defined() || piece.subst(p.dims())) || !prover.holds(piece, !clash)) continue;
+      if (!prover.holds(p.when, p.defined(prover.domainOf(*p.producer)) || piece.subst(p.dims())) || !prover.holds(piece, !clash)) continue;
       std::string where = at[k] < 0 ? "the step before the first" : step.asConst() ? "that step" : "the step after the last";
       return "define " + where + ": `" + n.name + "[" + index + "] = zeros`";
     }
@@ -66,9 +66,9 @@ std::string clampFix(const Graph& g, const ReadPoint& p, const std::vector<Sym>&
         Ix clamped = below ? Ix::max(Ix(0), first) : Ix::min(first, last);
         ReadPoint q = p;
         q.at[k] = clamped;
-        if (prover.holds(q.when, q.defined())) return "stay inside: `" + clamped.str() + "` for the index";
+        if (prover.holds(q.when, q.defined(prover.domainOf(n)))) return "stay inside: `" + clamped.str() + "` for the index";
       }
-    } else if (ranged && prover.holds(p.when && Cond::ge0(p.at[k]), p.defined())) {
+    } else if (ranged && prover.holds(p.when && Cond::ge0(p.at[k]), p.defined(prover.domainOf(*p.producer)))) {
       return "begin the range inside: `" + Ix::max(Ix(0), first).str() + "`";
     }
   }
@@ -77,7 +77,7 @@ std::string clampFix(const Graph& g, const ReadPoint& p, const std::vector<Sym>&
 
 /// A bound on a size that is 0 in the counterexample, such as `T >= 1`.
 std::string boundFix(const Graph& g, const ReadPoint& p, const Answer& a, Prover& prover) {
-  std::vector<Sym> sizes = prover.boundsFor(a, p.when, p.defined());
+  std::vector<Sym> sizes = prover.boundsFor(a, p.when, p.defined(prover.domainOf(*p.producer)));
   if (sizes.empty()) return "";
   for (const Dim& d : g.dims) {
     if (d.size == sizes[0]) return "declare that there is a step: `dim " + d.var.name() + " : " + d.size.name() + " >= 1`";

@@ -113,6 +113,9 @@ class Abstraction {
   std::map<std::string, Sym> names_;
 };
 
+/// A size that is computed, or compiled into the program.
+bool isGiven(const Size& s) { return s.value && (s.derived || s.specialised); }
+
 Subst substOf(const Env& env) {
   Subst out;
   for (const auto& [s, v] : env) out[s] = Ix(v);
@@ -183,6 +186,21 @@ bool Prover::holdsCheaply(const Cond& given, const Cond& goal) const {
   return followsCheaply(known, goal);
 }
 
+const Cond& Prover::domainOf(const Node& n) {
+  auto [it, isNew] = domains_.try_emplace(n.id);
+  if (!isNew) return it->second;
+  Cond all = Cond::truth(false);
+  for (const Piece& p : n.pieces) all = all || p.where;
+  it->second = all;
+  if (n.pieces.size() < 2 && all.kind() != Cond::Kind::Or) return it->second;
+  try {
+    it->second = solver_.simplify(all, contextOf(all));
+  } catch (const NotAffine&) {
+  } catch (const SolveBudget&) {
+  }
+  return it->second;
+}
+
 Answer Prover::prove(const Cond& given, const Cond& goal, const std::vector<Sym>& prefer) {
   if (holdsCheaply(given, goal)) return {};
   Cond broken = given && !goal;
@@ -207,7 +225,7 @@ std::vector<Sym> Prover::freeSizes(const Cond& context) const {
   std::set<Sym> used = context.vars();
   std::vector<Sym> out;
   for (const Size& s : g_.sizes) {
-    if (used.count(s.sym) && !(s.derived && s.value)) out.push_back(s.sym);
+    if (used.count(s.sym) && !isGiven(s)) out.push_back(s.sym);
   }
   return out;
 }
@@ -215,7 +233,7 @@ std::vector<Sym> Prover::freeSizes(const Cond& context) const {
 bool Prover::addDerived(Env& env, const Cond& context) const {
   try {
     for (const Size& s : g_.sizes) {
-      if (s.derived && s.value && context.vars().count(s.sym)) env[s.sym] = s.value->eval(env);
+      if (isGiven(s) && context.vars().count(s.sym)) env[s.sym] = s.value->eval(env);
     }
     return context.eval(env);
   } catch (const std::exception&) {

@@ -42,6 +42,8 @@ class Prover {
   Cond contextOf(const Cond& c) const { return contextOf(c.vars()); }
   /// Does `goal` follow without a question to isl?
   bool holdsCheaply(const Cond& given, const Cond& goal) const;
+  /// Where any piece of `n` defines it, simplified under the facts.
+  const Cond& domainOf(const Node& n);
   const Env& defaults() const { return defaults_; }
   /// Small values of the sizes that matter to `about`, derived ones computed, that satisfy the facts: least sum first, at most `limit`.
   std::vector<Env> smallSizes(const std::set<Sym>& about, size_t limit) const;
@@ -68,6 +70,7 @@ class Prover {
   std::vector<Fact> facts_;
   std::set<Sym> sizes_;
   Env defaults_;
+  std::map<NodeId, Cond> domains_;
 };
 
 /// Conjuncts of `c`; `c` itself if it is no conjunction.

@@ -23,13 +23,6 @@ Subst ReadPoint::dims() const {
   return out;
 }
 
-Cond ReadPoint::defined() const {
-  Subst here = dims();
-  Cond out = Cond::truth(false);
-  for (const Piece& p : producer->pieces) out = out || p.where.subst(here);
-  return out;
-}
-
 Cond ReadPoint::inAxis(size_t k) const {
   return Cond::range(at[producer->dims.size() + k], Ix(0), producer->axes[k].length.subst(dims()));
 }

@@ -16,8 +16,8 @@ struct ReadPoint {
 
   /// The producer's dims at this point.
   Subst dims() const;
-  /// Some piece defines the point.
-  Cond defined() const;
+  /// `domain` of the producer holds at the point.
+  Cond defined(const Cond& domain) const { return domain.subst(dims()); }
   /// Axis k's index is inside the axis.
   Cond inAxis(size_t k) const;
   std::vector<int64_t> eval(const Env& env) const;

@@ -95,20 +95,8 @@ std::string domainText(const Cond& where, const std::vector<Sym>& dims) {
   return out;
 }
 
-Cond domainOf(const Node& n, Prover& prover) {
-  Cond all = Cond::truth(false);
-  for (const Piece& p : n.pieces) all = all || p.where;
-  try {
-    return prover.solver().simplify(all, prover.contextOf(all));
-  } catch (const NotAffine&) {
-    return all;
-  } catch (const SolveBudget&) {
-    return all;
-  }
-}
-
 std::string definedText(const Graph& g, const Node& n, Prover& prover) {
-  return userName(g, n) + " is defined for " + domainText(domainOf(n, prover), n.dims);
+  return userName(g, n) + " is defined for " + domainText(prover.domainOf(n), n.dims);
 }
 
 }  // namespace tempo::check

@@ -16,8 +16,6 @@ std::string pointText(const std::string& name, const std::vector<int64_t>& at, s
 std::string valuesText(const Env& env, const std::vector<Sym>& vars);
 /// `0 <= t < T and t % 2 == 0`; "nowhere" for none.
 std::string domainText(const Cond& where, const std::vector<Sym>& dims);
-/// Where any piece of `n` defines it, simplified under the facts.
-Cond domainOf(const Node& n, Prover& prover);
 /// `h is defined for 0 <= t < T`.
 std::string definedText(const Graph& g, const Node& n, Prover& prover);
 
