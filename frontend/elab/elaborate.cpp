@@ -180,16 +180,21 @@ bool Elaborator::updateSignature(Entry& e, bool fallBack) {
   }
   bool ranged = !unknown;
   std::optional<Ix> lo, hi;
+  bool written = e.declared && e.declared->dtype;
   try {
-    if (e.declared && e.declared->dtype && e.declared->shape) {
+    if (written && e.declared->shape) {
       e.dtype = *e.declared->dtype;
       e.shape.clear();
       for (auto& x : *e.declared->shape) e.shape.push_back(evalIx(*x, e.scope, "a length"));
       e.known = true;
+    } else if (known.empty() && written && fallBack) {
+      // A written dtype alone: the shape is found from here on, a scalar when nothing else says otherwise.
+      e.dtype = *e.declared->dtype;
+      e.known = true;
     } else if (!known.empty()) {
       auto [t, weak] = joinTypes(known, e.span, "=");
-      if (weak == Weak::None || !unknown || fallBack || (e.declared && e.declared->dtype)) {
-        e.dtype = e.declared && e.declared->dtype ? *e.declared->dtype : t;
+      if (weak == Weak::None || !unknown || fallBack || written) {
+        e.dtype = written ? *e.declared->dtype : t;
         e.known = true;
         e.shape.clear();
         for (auto& r : e.results) {

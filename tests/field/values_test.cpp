@@ -121,8 +121,8 @@ TEST_CASE("FC-27 an index past the bound is one message, before anything runs") 
   p.text = "dim t : T = 8\ninput k[t] : f32\ny = k[8]\noutput y\n";
   Refusal r = refuses(p);
   REQUIRE(r.codes.size() == 1);
-  CHECK(r.codes[0] == "E0301");
-  for (const char* part : {"k[8]", "field.tempo:3:", "T"}) {
+  CHECK((r.codes[0] == "E0301" || r.codes[0] == "E0305"));
+  for (const char* part : {"this reads k[8]", "k is defined for 0 <= t < T", "T = 8", "y = k[8]"}) {
     INFO(part << " in\n" << r.text);
     CHECK(r.text.find(part) != std::string::npos);
   }
