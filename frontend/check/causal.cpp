@@ -37,9 +37,6 @@ std::vector<Line> linesOf(const Graph& g, const Component& c, const Cycle& cycle
     from.clear();
     loc = {};
   }
-  // Told in the order of the program as far as that goes.
-  auto byPlace = [](const Line& a, const Line& b) { return a.loc.id < b.loc.id; };
-  std::rotate(out.begin(), std::min_element(out.begin(), out.end(), byPlace), out.end());
   return out;
 }
 
@@ -86,6 +83,11 @@ class Causal {
 
   void report(const Component& c, const Cycle& cycle) {
     std::vector<Line> lines = linesOf(g_, c, cycle);
+    auto byPlace = [&](const Line& a, const Line& b) {
+      Span x = spanOf(a.loc), y = spanOf(b.loc);
+      return std::pair(x.file, x.begin) < std::pair(y.file, y.begin);
+    };
+    std::rotate(lines.begin(), std::min_element(lines.begin(), lines.end(), byPlace), lines.end());
     std::string sizes;
     auto larger = prover_.sizesAt(variables(g_, c), kLargeSize);
     if (!larger || !standsAt(c, cycle, *larger)) {

@@ -11,7 +11,7 @@ namespace tempo {
 
 namespace {
 
-bool prove(const Graph& g, Diagnostics& diags, Solver& solver, bool causal, std::vector<Sym>* bounds) {
+bool prove(const Graph& g, Diagnostics& diags, Solver& solver, bool causal, std::vector<check::Bound>* bounds) {
   size_t before = diags.errorCount();
   check::Prover prover(g, solver);
   check::checkDomains(g, diags, prover, bounds);
@@ -26,13 +26,13 @@ bool checkGraph(const Graph& g, Diagnostics& diags, Solver& solver, bool causal)
 }
 
 bool checkGraph(Graph& g, Diagnostics& diags, Solver& solver, bool causal) {
-  std::vector<Sym> bounds;
+  std::vector<check::Bound> bounds;
   bool ok = prove(g, diags, solver, causal, &bounds);
-  for (Sym s : bounds) {
+  for (const check::Bound& b : bounds) {
     for (Size& size : g.sizes) {
-      if (size.sym == s) size.atLeast = std::max<int64_t>(size.atLeast, 1);
+      if (size.sym == b.size) size.atLeast = std::max(size.atLeast, b.atLeast);
     }
-    g.facts.push_back(Cond::ge(Ix(s), Ix(1)));
+    g.facts.push_back(Cond::ge(Ix(b.size), Ix(b.atLeast)));
   }
   return ok;
 }

@@ -13,8 +13,9 @@ namespace tempo {
 /// proved nor refuted. Requires a graph that passes verify(g).
 bool checkGraph(const Graph& g, Diagnostics& diags, Solver& solver, bool causal = true);
 
-/// The same, but where only an empty size breaks a proof (`x[T-1]` at T = 0), the size gets the bound `>= 1` in `g`, as if it
-/// were declared: it is checked when the program starts. A size whose default is 0 gets none.
+/// The same, but where a proof fails only for small sizes (`x[T-1]` at T = 0, `v[; 2]` at D = 2), the size gets the bound it
+/// needs in `g`, as if it were declared: it is checked when the program starts. A size with a default gets no bound above
+/// that, another none above 1.
 bool checkGraph(Graph& g, Diagnostics& diags, Solver& solver, bool causal = true);
 
 }  // namespace tempo

@@ -17,7 +17,7 @@ constexpr int kBlameDepth = 8;
 
 class Domains {
  public:
-  Domains(const Graph& g, Diagnostics& diags, Prover& prover, std::vector<Sym>* bounds)
+  Domains(const Graph& g, Diagnostics& diags, Prover& prover, std::vector<Bound>* bounds)
       : g_(g), diags_(diags), prover_(prover), bounds_(bounds) {}
 
   void run() {
@@ -53,12 +53,12 @@ class Domains {
   Answer prove(const Cond& given, const Cond& goal, const std::vector<Sym>& prefer) {
     Answer a = prover_.prove(given, goal, prefer);
     if (a.verdict != Verdict::Refuted || !bounds_) return a;
-    std::vector<Sym> sizes = prover_.boundsFor(a, given, goal);
-    for (Sym s : sizes) {
-      prover_.assumeNotEmpty(s);
-      bounds_->push_back(s);
+    std::vector<Bound> found = prover_.boundsFor(a, given, goal);
+    for (const Bound& b : found) {
+      prover_.assume(b);
+      bounds_->push_back(b);
     }
-    return sizes.empty() ? a : Answer{};
+    return found.empty() ? a : Answer{};
   }
 
   std::string sizesText(const Answer& a, const Cond& given, const Cond& goal) {
@@ -216,13 +216,13 @@ class Domains {
   const Graph& g_;
   Diagnostics& diags_;
   Prover& prover_;
-  std::vector<Sym>* bounds_;
+  std::vector<Bound>* bounds_;
   std::set<std::tuple<std::string, uint32_t, uint32_t>> reported_;
 };
 
 }  // namespace
 
-void checkDomains(const Graph& g, Diagnostics& diags, Prover& prover, std::vector<Sym>* bounds) {
+void checkDomains(const Graph& g, Diagnostics& diags, Prover& prover, std::vector<Bound>* bounds) {
   Domains(g, diags, prover, bounds).run();
 }
 

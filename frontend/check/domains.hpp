@@ -7,9 +7,9 @@
 
 namespace tempo::check {
 
-/// Reports E0301, E0304, E0305, E0404 and E0390. With `bounds`, sizes that must not be 0 for a proof are assumed to be at
-/// least 1 and collected there, instead of a report.
-void checkDomains(const Graph& g, Diagnostics& diags, Prover& prover, std::vector<Sym>* bounds = nullptr);
+/// Reports E0301, E0304, E0305, E0404 and E0390. With `bounds`, what Prover::boundsFor finds is assumed and collected
+/// there, instead of a report.
+void checkDomains(const Graph& g, Diagnostics& diags, Prover& prover, std::vector<Bound>* bounds = nullptr);
 
 /// A change that makes `p` defined wherever it is read, proved again with the change made; "" if none is known. A further
 /// piece is suggested only with `piecewise`: if the producer is defined piece by piece.

@@ -75,14 +75,15 @@ std::string clampFix(const Graph& g, const ReadPoint& p, const std::vector<Sym>&
   return "";
 }
 
-/// A bound on a size that is 0 in the counterexample, such as `T >= 1`.
+/// A bound on a size, such as `T >= 1`.
 std::string boundFix(const Graph& g, const ReadPoint& p, const Answer& a, Prover& prover) {
-  std::vector<Sym> sizes = prover.boundsFor(a, p.when, p.defined(prover.domainOf(*p.producer)));
-  if (sizes.empty()) return "";
+  std::vector<Bound> bounds = prover.boundsFor(a, p.when, p.defined(prover.domainOf(*p.producer)));
+  if (bounds.empty()) return "";
+  std::string bound = bounds[0].size.name() + " >= " + std::to_string(bounds[0].atLeast);
   for (const Dim& d : g.dims) {
-    if (d.size == sizes[0]) return "declare that there is a step: `dim " + d.var.name() + " : " + d.size.name() + " >= 1`";
+    if (d.size == bounds[0].size) return "declare how many steps there are at least: `dim " + d.var.name() + " : " + bound + "`";
   }
-  return "declare a bound: `size " + sizes[0].name() + " >= 1`";
+  return "declare a bound: `size " + bound + "`";
 }
 
 }  // namespace

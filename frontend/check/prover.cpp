@@ -1,6 +1,7 @@
 #include "check/prover.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 namespace tempo::check {
 
@@ -328,27 +329,55 @@ Answer Prover::searchConcrete(const Cond& c, const std::vector<Sym>& prefer, con
   return {Verdict::Unknown, {}, tried + "; no counterexample at " + std::to_string(tries.size()) + " choices of small sizes"};
 }
 
-std::vector<Sym> Prover::boundsFor(Answer a, const Cond& given, const Cond& goal) {
-  auto with = [&](const std::vector<Sym>& sizes) {
+int64_t Prover::highestBound(const Size& s) const {
+  if (s.derived) return 0;
+  auto usual = defaults_.find(s.sym);
+  return usual == defaults_.end() ? 1 : usual->second;
+}
+
+std::optional<Bound> Prover::singleBound(const Answer& a, const Cond& given, const Cond& goal) {
+  Cond broken = given && !goal;
+  broken = broken && contextOf(broken);
+  std::set<Sym> used = broken.vars();
+  for (const Size& s : g_.sizes) {
+    auto at = a.point.find(s.sym);
+    if (!used.count(s.sym) || at == a.point.end() || at->second >= highestBound(s)) continue;
+    std::vector<Sym> others;
+    std::copy_if(used.begin(), used.end(), std::back_inserter(others), [&](Sym v) { return v != s.sym; });
+    others.push_back(s.sym);
+    try {
+      auto worst = solver_.max(Ix(s.sym), others, broken);
+      auto k = worst ? worst->asConst() : std::nullopt;
+      if (k && *k < highestBound(s)) return Bound{s.sym, *k + 1};
+    } catch (const NotAffine&) {
+    } catch (const SolveBudget&) {
+    }
+  }
+  return std::nullopt;
+}
+
+std::vector<Bound> Prover::boundsFor(Answer a, const Cond& given, const Cond& goal) {
+  if (a.verdict != Verdict::Refuted) return {};
+  if (auto one = singleBound(a, given, goal)) return {*one};
+  auto with = [&](const std::vector<Bound>& bounds) {
     Cond out = given;
-    for (Sym s : sizes) out = out && Cond::ge(Ix(s), Ix(1));
+    for (const Bound& b : bounds) out = out && Cond::ge(Ix(b.size), Ix(b.atLeast));
     return out;
   };
-  std::vector<Sym> found;
+  // Several sizes that must not be 0.
+  std::vector<Bound> found;
   while (a.verdict == Verdict::Refuted) {
     size_t before = found.size();
     for (const Size& s : g_.sizes) {
       auto at = a.point.find(s.sym);
-      auto usual = defaults_.find(s.sym);
-      if (at == a.point.end() || at->second != 0 || s.derived) continue;
-      if (usual == defaults_.end() || usual->second != 0) found.push_back(s.sym);
+      if (at != a.point.end() && at->second == 0 && highestBound(s) >= 1) found.push_back({s.sym, 1});
     }
     if (found.size() == before) return {};
     a = prove(with(found), goal);
   }
   if (a.verdict != Verdict::Proved) return {};
   for (size_t i = 0; i < found.size();) {  // those that are 0 by chance only
-    std::vector<Sym> fewer = found;
+    std::vector<Bound> fewer = found;
     fewer.erase(fewer.begin() + std::ptrdiff_t(i));
     if (holds(with(fewer), goal)) {
       found = fewer;

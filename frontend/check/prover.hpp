@@ -19,6 +19,12 @@ struct Answer {
   std::string tried;  // Unknown: what was tried
 };
 
+/// A size is at least a number.
+struct Bound {
+  Sym size;
+  int64_t atLeast;
+};
+
 class Prover {
  public:
   Prover(const Graph& g, Solver& solver);
@@ -32,11 +38,11 @@ class Prover {
   Env complete(Env point, const std::vector<Ix>& xs) const;
   /// The sizes in `a.point` without which the counterexample would be none, in program order.
   std::vector<Sym> sizesThatMatter(const Answer& a, const Cond& given, const Cond& goal);
-  /// The sizes that are 0 in the counterexample `a`, or in others like it, and that must be at least 1 for `given => goal` to
-  /// hold; empty if that does not suffice. Sizes that are computed, or 0 by default, are left alone.
-  std::vector<Sym> boundsFor(Answer a, const Cond& given, const Cond& goal);
-  /// From now on the size is at least 1.
-  void assumeNotEmpty(Sym size) { facts_.push_back({Cond::ge(Ix(size), Ix(1)), {size}}); }
+  /// Bounds `size >= n` under which `given => goal` holds, where `a` refutes it; empty if none are known. A size with a
+  /// default gets none above that, another at most 1; computed sizes get none.
+  std::vector<Bound> boundsFor(Answer a, const Cond& given, const Cond& goal);
+  /// From now on the bound is a fact.
+  void assume(const Bound& b) { facts_.push_back({Cond::ge(Ix(b.size), Ix(b.atLeast)), {b.size}}); }
   /// The facts about these variables, and about what those facts mention.
   Cond contextOf(const std::set<Sym>& about) const;
   Cond contextOf(const Cond& c) const { return contextOf(c.vars()); }
@@ -58,6 +64,9 @@ class Prover {
     std::set<Sym> about;  // matters where one of these occurs
   };
 
+  /// The largest bound that a size may get.
+  int64_t highestBound(const Size& s) const;
+  std::optional<Bound> singleBound(const Answer& a, const Cond& given, const Cond& goal);
   std::vector<Cond> factsAbout(std::set<Sym> about) const;
   std::vector<Sym> freeSizes(const Cond& context) const;
   bool addDerived(Env& env, const Cond& context) const;

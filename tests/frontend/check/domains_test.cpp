@@ -80,7 +80,7 @@ TEST_CASE("check: an empty dim that breaks a proof") {
   const std::string text = kHead + "%y[] : f32 =\n  where true: %x[T - 1]\n";
   CHECK(check(text, false) ==
         "E0301 this reads x[-1]; x is defined for 0 <= t < T (T = 0)\n"
-        "  help: declare that there is a step: `dim t : T >= 1`");
+        "  help: declare how many steps there are at least: `dim t : T >= 1`");
   // The front end's graph gets the bound instead, and only that one.
   CHECK(tempo::checktest::bounds(text) == "T >= 1");
   CHECK(tempo::checktest::bounds(kHead + "%y[] : f32 =\n  where true: sum[s in 0 : T] %x[s]\n") == "");
@@ -89,4 +89,7 @@ TEST_CASE("check: an empty dim that breaks a proof") {
   // Asked for with no steps, it is one too.
   CHECK(tempo::checktest::bounds("dim t : T\nsize T = 0\n%x[t] : f32 =\n  where 0 <= t and t < T: input\n"
                                  "%y[] : f32 =\n  where true: %x[T - 1]\n") == "E0301");
+  // A default says how large a size usually is: 2 is inside an axis of 4, so D must be at least 3 when the program starts.
+  CHECK(tempo::checktest::bounds(kHead + "%y[t] : f32 =\n  where 0 <= t and t < T: %v[t; 2]\n") == "D >= 3");
+  CHECK(tempo::checktest::bounds(kHead + "%y[t] : f32 =\n  where 0 <= t and t < T: %v[t; 4]\n") == "E0404");
 }
