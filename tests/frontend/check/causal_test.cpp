@@ -98,5 +98,9 @@ TEST_CASE("check: attention costs little") {
       "%y[t; c] : f32[D] =\n  where 0 <= t and t < T: sum[j5 in 0 : " + len +
       "] %e[t; j5] / %z[t] * %v[max(0, t - W + 1) + j5; c]\noutput %y[t in 0 : T] as \"y\"\n";
   CHECK(check(text) == "");
+#ifdef NDEBUG
   CHECK(seconds(text) < 0.05);
+#else
+  CHECK(seconds(text) < 0.5);  // unoptimised, perhaps with sanitizers
+#endif
 }

@@ -9,7 +9,7 @@ namespace tempo::checktest {
 std::string check(const std::string& graph, bool causal = true);
 /// The bounds the proofs add to the graph, or the code of the first error.
 std::string bounds(const std::string& graph);
-/// Seconds the proofs take.
+/// Processor seconds the proofs take.
 double seconds(const std::string& graph);
 
 }  // namespace tempo::checktest
