@@ -149,8 +149,15 @@ Result<Env> resolveSizes(const Graph& g, const TypedSettings& settings, const st
 }
 
 std::optional<Failure> checkFacts(const Graph& g, const Env& sizes) {
-  for (const Cond& fact : g.facts) {
-    if (!fact.eval(sizes)) return usage("sizes", "the program declares " + fact.str() + ", which these sizes do not satisfy");
+  for (size_t k = 0; k < g.facts.size(); ++k) {
+    const Cond& fact = g.facts[k];
+    if (fact.eval(sizes)) continue;
+    if (k < g.reasons.size() && !g.reasons[k].empty()) {
+      std::string values;
+      for (const Sym s : fact.vars()) values += (values.empty() ? ": " : ", ") + s.name() + " is " + std::to_string(sizes.at(s));
+      return usage("sizes", g.reasons[k] + values);
+    }
+    return usage("sizes", "the program declares " + fact.str() + ", which these sizes do not satisfy");
   }
   return std::nullopt;
 }

@@ -94,6 +94,7 @@ std::optional<Failure> EffectSink::occur(size_t effect, const std::vector<int64_
   }
   if (e.kind == Effect::Kind::Assert) {
     std::string message = "`" + sources_.text(sources_.span(e.loc)) + "` does not hold";
+    if (!e.text.empty()) message = e.text + ": " + message;
     if (!e.dims.empty()) message += " at " + pointText(e.dims, point);
     for (size_t k = 0; k < e.values.size(); ++k) {
       if (!e.values[k].first.empty()) message += (k ? ", " : ": ") + e.values[k].first;

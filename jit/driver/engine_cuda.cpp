@@ -133,9 +133,9 @@ Result<std::string> emitForCuda(const StageInput&, const Variant& v, bool ptx) {
   if (!ptx) return cuda::emitKernels(v.lowered->program);
   std::string why;
   const cuda::Nvrtc* nvrtc = cuda::Nvrtc::get(&why);
-  if (!nvrtc) return noCuda(why);
+  if (!nvrtc) return Failure{Failure::Kind::Compile, why, "emit --ptx", "`tempo emit --cuda` needs no toolkit"};
   cuda::Compiled c = nvrtc->compile(cuda::emit(v.lowered->program).source, 80, cuda::Image::Ptx);
-  if (!c.ok) return noCuda("the kernels do not compile:\n" + c.log);
+  if (!c.ok) return Failure{Failure::Kind::Compile, "the kernels do not compile:\n" + c.log, "emit --ptx", ""};
   while (!c.image.empty() && c.image.back() == '\0') c.image.pop_back();
   return c.image;
 }

@@ -79,6 +79,7 @@ class Encoder {
       w_.number(s.atLeast);
     });
     w_.list(g.facts, [&](const Cond& c) { w_.cond(c); });
+    w_.list(g.reasons, [&](const std::string& s) { w_.text(s); });
     w_.list(g.options, [&](const Option& o) {
       w_.text(o.name.name());
       w_.number(static_cast<int64_t>(o.dtype));
@@ -112,6 +113,7 @@ class Encoder {
       w_.number(static_cast<int64_t>(e.kind));
       syms(e.dims);
       loc(e.loc);
+      w_.text(e.text);
       w_.list(e.values, [&](const auto& value) {
         w_.text(value.first);
         w_.number(static_cast<int64_t>(value.second->dtype));
@@ -269,6 +271,7 @@ class Decoder {
       g->sizes.push_back(std::move(s));
     });
     r_.list([&] { g->facts.push_back(r_.cond()); });
+    r_.list([&] { g->reasons.push_back(r_.text()); });
     r_.list([&] {
       Option o;
       o.name = Sym::get(r_.text());
@@ -298,6 +301,7 @@ class Decoder {
     e.kind = static_cast<Effect::Kind>(r_.number());
     e.dims = syms();
     e.loc = loc();
+    e.text = r_.text();
     r_.list([&] {
       std::string name = r_.text();
       e.values.emplace_back(std::move(name), ex::constant(dtype(), 0));
