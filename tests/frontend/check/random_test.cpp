@@ -1,5 +1,5 @@
-// The proofs against plain enumeration: random systems of equations over two dims, each decided by walking all points at all
-// small sizes. What is accepted must have no hole, overlap or circle; what is refused must have one.
+// The proofs against plain enumeration: random systems of equations over two dims, each decided by walking all points
+// at all small sizes. What is accepted must have no hole, overlap or circle; what is refused must have one.
 #include <random>
 #include <set>
 #include <utility>
@@ -50,27 +50,43 @@ class Programs {
     const std::string rows = plane_ ? "0 <= i and i < I and " : "";
     const std::string k = number(1, 3), box = rows + "0 <= t and t < T";
     switch (pick(8)) {
-      case 0: return {rows + "0 <= t and t <= T", rows + "t == -1"};
-      case 1: return {box, rows + "t == -1"};
-      case 2: return {box, rows + "t == T"};
-      case 3: return {box + " and t % 2 == 0", box + " and t % 2 == 1"};
-      case 4: return {box + " and t < " + k, box + " and t >= " + number(1, 3)};
-      case 5: return {rows + k + " <= t and t < T", rows + "t == 0 and T >= 1"};
-      default: return {box};
+      case 0:
+        return {rows + "0 <= t and t <= T", rows + "t == -1"};
+      case 1:
+        return {box, rows + "t == -1"};
+      case 2:
+        return {box, rows + "t == T"};
+      case 3:
+        return {box + " and t % 2 == 0", box + " and t % 2 == 1"};
+      case 4:
+        return {box + " and t < " + k, box + " and t >= " + number(1, 3)};
+      case 5:
+        return {rows + k + " <= t and t < T", rows + "t == 0 and T >= 1"};
+      default:
+        return {box};
     }
   }
 
   std::string index(const std::string& v, const std::string& size) {
     switch (pick(10)) {
-      case 0: return size + " - 1 - " + v;
-      case 1: return v + " // 2";
-      case 2: return "2 * " + v;
-      case 3: return v + " % 2";
-      case 4: return "max(0, " + v + " - " + number(1, 3) + ")";
-      case 5: return "min(" + v + " + " + number(1, 3) + ", " + size + " - 1)";
-      case 6: return v;
-      case 7: return v + " + " + number(1, 3);
-      default: return v + " - " + number(1, 3);
+      case 0:
+        return size + " - 1 - " + v;
+      case 1:
+        return v + " // 2";
+      case 2:
+        return "2 * " + v;
+      case 3:
+        return v + " % 2";
+      case 4:
+        return "max(0, " + v + " - " + number(1, 3) + ")";
+      case 5:
+        return "min(" + v + " + " + number(1, 3) + ", " + size + " - 1)";
+      case 6:
+        return v;
+      case 7:
+        return v + " + " + number(1, 3);
+      default:
+        return v + " - " + number(1, 3);
     }
   }
 
@@ -87,9 +103,7 @@ class Programs {
     Subst s;
     std::string inside = "dim t : T\n%g[] : f32 = guard(" + domains_[size_t(n)] + ", 0.0:f32, 0.0:f32)\n";
     Cond domain = parseGraph(inside).nodes()[0].pieces[0].body.value->cond;
-    size_t comma = at.find(", ");
-    bool two = plane_ && comma != std::string::npos;
-    if (two) s[Sym::get("i")] = parseIx(at.substr(1, at.find(',') - 1));
+    if (plane_) s[Sym::get("i")] = parseIx(at.substr(1, at.find(',') - 1));
     s[Sym::get("t")] = parseIx(t);
     return "guard(" + domain.subst(s).str() + ", " + text + ", 0.0:f32)";
   }
@@ -100,7 +114,8 @@ class Programs {
 
   std::string body() {
     if (pick(4) == 0) {
-      static const char* ranges[] = {"0 : t", "0 : t + 1", "t + 1 : T", "max(0, t - 2) : t", "t : min(t + 2, T)", "0 : T"};
+      static const char* ranges[] = {"0 : t", "0 : t + 1", "t + 1 : T", "max(0, t - 2) : t", "t : min(t + 2, T)",
+                                     "0 : T"};
       return std::string("sum[s in ") + ranges[pick(6)] + "] " + read(pick(3) ? "s" : "t - s");
     }
     std::string out = read(index("t", "T"));
@@ -192,11 +207,11 @@ class Enumeration {
   std::map<Instance, int> state_;
 };
 
-Faults enumerate(const Graph& g, int64_t largest) {
+Faults enumerate(const Graph& g, int64_t mostRows, int64_t mostSteps) {
   Faults out;
   bool plane = g.nodes()[0].dims.size() == 2;
-  for (int64_t rows = 0; rows <= (plane ? std::min<int64_t>(largest, 4) : 0); ++rows) {
-    for (int64_t steps = 0; steps <= largest; ++steps) {
+  for (int64_t rows = 0; rows <= (plane ? mostRows : 0); ++rows) {
+    for (int64_t steps = 0; steps <= mostSteps; ++steps) {
       Env sizes{{Sym::get("I"), rows}, {Sym::get("T"), steps}};
       Enumeration(g, sizes, out);
     }
@@ -230,14 +245,17 @@ Verdict verdictOf(const Graph& g) {
 }  // namespace
 
 TEST_CASE("check: random programs against enumeration") {
-  constexpr int kPrograms = 150;
+  constexpr int kPrograms = 100;
   Programs programs(20);
   int accepted = 0, circles = 0, holes = 0, undecided = 0;
   for (int k = 0; k < kPrograms; ++k) {
     std::string text = programs.next();
     Graph g = parseGraph(text);
     Verdict v = verdictOf(g);
-    Faults f = enumerate(g, 9);
+    Faults f = enumerate(g, 3, 6);
+    // The proofs search for circles up to size 16.
+    bool more = (v.hole && !f.hole) || (v.overlap && !f.overlap) || (v.circle && !f.circle);
+    if (more) f = enumerate(g, 16, 16);
     CAPTURE(k, text, v.text);
     CHECK(v.overlap == f.overlap);
     CHECK(v.hole == f.hole);
@@ -254,5 +272,4 @@ TEST_CASE("check: random programs against enumeration") {
   CHECK(circles > kPrograms / 10);
   CHECK(holes > kPrograms / 10);
   CHECK(undecided < kPrograms / 20);
-  INFO(accepted << " " << circles << " " << holes << " " << undecided);
 }
