@@ -3,8 +3,7 @@
 #include <cmath>
 
 #include "catch.hpp"
-#include "cuda_emulation/emulate.hpp"
-#include "driver/layout.hpp"
+#include "emulated.hpp"
 #include "pipeline.hpp"
 
 namespace tempo::test {
@@ -46,44 +45,6 @@ std::string describe(const Failure& f, const Diagnostics& diags) {
   return renderHuman(diags, false) + (f.place.empty() ? "" : f.place + ": ") + f.message + (f.help.empty() ? "" : "; " + f.help);
 }
 
-Outputs emulated(Program& program, const RunOptions& run) {
-  Outputs out;
-  auto prepared = program.prepared(run);
-  if (!prepared) {
-    out.problem = prepared.failure().message;
-    return out;
-  }
-  const Lowered& lowered = *prepared->lowered;
-  std::map<std::string, int64_t> sizes;
-  for (const auto& [s, v] : prepared->sizes) sizes[s.name()] = v;
-  std::map<std::string, emulation::Bytes> inputs;
-  for (const ArrayMap& m : lowered.inputs) {
-    const Array& a = prepared->inputs.at(m.name);
-    const kir::HostBuffer& b = lowered.program.buffers[size_t(m.buffer)];
-    ArrayPlace place = placeOf(m, prepared->sizes);
-    BufferPlan plan = planBuffers(lowered, program.graph(), prepared->sizes);
-    emulation::Bytes bytesOf(size_t(plan.bytes[size_t(m.buffer)]));
-    pack(place, m.dtype, a.data.get(), bytesOf.data());
-    inputs[b.name] = std::move(bytesOf);
-  }
-  try {
-    emulation::Emulator emulator;
-    emulator.options.order = emulation::Order::Shuffled;
-    emulator.compile(lowered.program);
-    emulation::RunResult r = emulator.run(sizes, inputs, run.seed);
-    if (r.fault.site >= 0) out.problem = "fault at site " + std::to_string(r.fault.site);
-    for (const ArrayMap& m : lowered.outputs) {
-      ArrayPlace place = placeOf(m, prepared->sizes);
-      Array a = Array::zeros(m.dtype, place.shape);
-      unpack(place, m.dtype, r.buffers.at(lowered.program.buffers[size_t(m.buffer)].name).data(), a.data.get());
-      take(out, m.name, a);
-    }
-  } catch (const emulation::EmulationError& e) {
-    out.problem = e.what();
-  }
-  return out;
-}
-
 }  // namespace
 
 std::unique_ptr<Loaded> load(const FieldProgram& p, CompileOptions options) {
@@ -112,8 +73,11 @@ Outputs runWay(const FieldProgram& p, const std::string& way) {
   RunOptions run;
   run.arrays = p.arrays;
   run.threads = 1;
-  if (way == "emulated CUDA") return emulated(**program, run);
-  RunResult r = way == "oracle" ? (*program)->oracle(run) : (*program)->run(run);
+  emulation::Options shuffled;
+  shuffled.order = emulation::Order::Shuffled;
+  RunResult r = way == "emulated CUDA" ? runEmulated(**program, run, shuffled)
+                : way == "oracle"      ? (*program)->oracle(run)
+                                       : (*program)->run(run);
   if (r.failure) out.problem = describe(*r.failure, diags);
   for (const NamedArray& a : r.outputs) take(out, a.name, a.array);
   return out;

@@ -1,5 +1,5 @@
 # Samples and documentation, run as a user runs them.
-tempo_test(samples tempo_driver)
+tempo_test(samples tempo_driver tempo_emulation)
 if(TARGET test_samples AND TARGET tempo)
   target_compile_definitions(test_samples PRIVATE TEMPO_COMMAND="$<TARGET_FILE:tempo>")
   add_dependencies(test_samples tempo)
