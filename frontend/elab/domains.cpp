@@ -122,6 +122,13 @@ Cond Elaborator::readDefined(const Node& n, const Piece& p, const Expr& read, co
   }
   Cond found = domain.subst(s);
   std::set<Sym> vars = found.vars();
+  if (!guard.isTrue() && gone.empty()) {
+    // A guard on positions in the shape chooses among reads of the same points.
+    std::set<Sym> about = vars;
+    std::vector<Sym> positions;
+    rangesOf(about, n.axes, p.body.rvars, positions);
+    if (positions.empty() && !usesAny(guard.vars(), n.dims)) return found;
+  }
   guard.collect(vars);
   inside.collect(vars);
   inside = inside && rangesOf(vars, n.axes, p.body.rvars, gone);
@@ -353,6 +360,7 @@ void Elaborator::checkEmptyReduce(const Node& n, const Piece& p) {
   // With the sizes of this run (large ones where none is known) the range must not be empty anywhere.
   Env env;
   for (Sym v : sizes.vars()) env[v] = sizeValue(v).value_or(1 << 20);
+  const char* what = p.body.reduce == Reduce::Sum ? "mean" : info(p.body.reduce).text;
   bool now = true;
   try {
     now = sizes.eval(env);
@@ -362,6 +370,8 @@ void Elaborator::checkEmptyReduce(const Node& n, const Piece& p) {
     Cond fact = solver_.simplify(!sizes, sizeFacts());
     facts_.push_back(fact);
     graph_.facts.push_back(fact);
+    graph_.reasons.resize(graph_.facts.size());
+    graph_.reasons.back() = std::string("`") + what + "` at " + diags_.sources().place(p.loc) + " needs at least one element";
     return;
   }
   std::string at;
@@ -371,7 +381,6 @@ void Elaborator::checkEmptyReduce(const Node& n, const Piece& p) {
   for (Sym v : sizes.vars()) {
     if (point->count(v) && sizeValue(v)) at += (at.empty() ? " when " : ", ") + v.name() + " = " + std::to_string(point->at(v));
   }
-  const char* what = p.body.reduce == Reduce::Sum ? "mean" : info(p.body.reduce).text;
   report("E0406", spanOf(p.loc), std::string("`") + what + "` of a range that may be empty", "the range is empty" + at)
       .fixes.push_back({std::string("give the value of the empty range: `") + what + "(..., init = ...)`, or leave the point out by `when` or `if`", {}});
 }

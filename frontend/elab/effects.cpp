@@ -135,6 +135,7 @@ void Elaborator::elaborateAssert(const ast::Stmt& st) {
   PendingEffect p;
   p.effect.kind = Effect::Kind::Assert;
   p.effect.loc = loc(st.value->span);
+  p.effect.text = st.text;
   std::set<Sym> dims;
   Arr a = evalArray(*st.value, program_);
   dims.insert(a->dims.begin(), a->dims.end());

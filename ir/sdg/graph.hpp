@@ -192,6 +192,7 @@ struct Effect {
   std::vector<std::pair<std::string, ExprPtr>> values;  // name (source text) and value; each a Read of a node
   ExprPtr condition;       // run-time condition of a print, or what an assert asserts; may be null
   std::vector<std::vector<Axis>> axes;                  // per value: its axes (the value's expr uses these variables)
+  std::string text;        // Assert: the user's message, "" if none
   Loc loc;
 };
 
@@ -204,6 +205,7 @@ class Graph {
   std::vector<Output> outputs;
   std::vector<Effect> effects;
   std::vector<Cond> facts;     // what sizes satisfy: declared bounds, `N >= 0`
+  std::vector<std::string> reasons;  // by fact: what needs it, told when it does not hold; "" or missing: it is declared
 
   NodeId add(Node n);          // gives it the next id
   Node& at(NodeId id);

@@ -505,7 +505,7 @@ class Parser {
     if (t.kind == Kind::Node) return node();
     if (accept("dim")) return dim();
     if (accept("size")) return size();
-    if (accept("fact")) return g_.facts.push_back(cond());
+    if (accept("fact")) return fact();
     if (accept("option")) return option();
     if (accept("input")) return input();
     if (accept("output")) return output();
@@ -581,6 +581,13 @@ class Parser {
     g_.outputs.push_back(o);
   }
 
+  void fact() {
+    g_.facts.push_back(cond());
+    if (!accept("because")) return;
+    g_.reasons.resize(g_.facts.size());
+    g_.reasons.back() = string();
+  }
+
   void effect(Effect::Kind kind) {
     Effect e;
     e.kind = kind;
@@ -591,6 +598,7 @@ class Parser {
     }
     if (accept("where")) e.where = cond();
     if (accept(kind == Effect::Kind::Assert ? "that" : "if")) e.condition = expr();
+    if (accept("else")) e.text = string();
     if (accept(":")) {
       do {
         std::string label = string();

@@ -95,7 +95,11 @@ class Printer {
   std::string graph() {
     for (const Dim& d : g_.dims) os_ << "dim " << d.var.name() << " : " << d.size.name() << "\n";
     for (const Size& s : g_.sizes) size(s);
-    for (const Cond& f : g_.facts) os_ << "fact " << f.str() << "\n";
+    for (size_t k = 0; k < g_.facts.size(); ++k) {
+      os_ << "fact " << g_.facts[k].str();
+      if (k < g_.reasons.size() && !g_.reasons[k].empty()) os_ << " because " << quoted(g_.reasons[k]);
+      os_ << "\n";
+    }
     for (const Option& o : g_.options) option(o);
     for (const InputDecl& i : g_.inputs) input(i);
     for (const Node& n : g_.nodes()) {
@@ -242,6 +246,7 @@ class Printer {
     os_ << kinds[size_t(e.kind)] << "[" << list(e.dims, ", ", [](Sym s) { return s.name(); }) << "]";
     if (!e.where.isTrue()) os_ << " where " << e.where.str();
     if (e.condition) os_ << (e.kind == Effect::Kind::Assert ? " that " : " if ") << expr(e.condition);
+    if (!e.text.empty()) os_ << " else " << quoted(e.text);
     for (size_t i = 0; i < e.values.size(); ++i) {
       os_ << (i ? ", " : ": ") << quoted(e.values[i].first) << " ";
       if (i < e.axes.size() && !e.axes[i].empty()) {
