@@ -235,6 +235,50 @@ std::vector<Ix> Elaborator::joinShapes(const std::vector<Arr>& args, Span where,
   return shape;
 }
 
+/// The array as an index expression, if it can be one.
+Arr Elaborator::settled(const Arr& a) { return a->later ? fromIx(a->later(), a->mention, a->loc) : a; }
+
+/// Arithmetic of dims and sizes whose index expression is formed only where an index is needed.
+std::optional<Arr> Elaborator::laterArithmetic(Op op, const std::vector<Arr>& args, Span where) {
+  static const std::set<Op> kIndexOps = {Op::Neg, Op::Abs, Op::Add, Op::Sub, Op::Mul, Op::FloorDiv, Op::Mod, Op::Min, Op::Max};
+  bool later = false, never = false;
+  for (auto& a : args) {
+    if (!a->ix && !a->later) return std::nullopt;
+    later |= a->later != nullptr;
+    never |= a->never;
+  }
+  bool order = info(op).rule == TypeRule::Cmp;
+  if (!order && !kIndexOps.count(op)) return std::nullopt;
+  if (op == Op::Mul && !later && !inSizeDecl_) {
+    const Ix &a = *args[0]->ix, &b = *args[1]->ix;
+    bool sizes = sizesOnly(a) || sizesOnly(b);
+    later = !a.asConst() && !b.asConst() && !(sizesOnly(a) && sizesOnly(b));
+    never = later && !sizes;
+  }
+  if (!later || (order && never)) return std::nullopt;
+  auto form = [this, op, args, where] {
+    std::vector<Arr> known;
+    for (auto& a : args) known.push_back(settled(a));
+    return *indexArithmetic(op, known, where);
+  };
+  if (order) return form();
+  std::set<Sym> mention;
+  for (auto& a : args) mention.insert(a->mention.begin(), a->mention.end());
+  Loc l = loc(where);
+  auto out = std::make_shared<Array>(*composite(DType::I32, Weak::Int, unionOf(args), {},
+                                                [this, op, args, l](const std::vector<Ix>&, DType want) {
+                                                  DType t = want == DType::Bool ? DType::I32 : want;
+                                                  std::vector<ExprPtr> es;
+                                                  for (auto& a : args) es.push_back(at(a, {}, t));
+                                                  return castTo(ex::op(op, std::move(es), l), want);
+                                                }));
+  out->mention = std::move(mention);
+  out->later = [form] { return *form()->ix; };
+  out->never = never;
+  out->loc = l;
+  return out;
+}
+
 std::optional<Arr> Elaborator::indexArithmetic(Op op, const std::vector<Arr>& args, Span where) {
   for (auto& a : args) {
     if (!a->ix) return std::nullopt;
@@ -329,6 +373,7 @@ std::optional<Ix> Elaborator::quotient(const Ix& a, const Ix& n) {
 }
 
 Arr Elaborator::elementwise(Op op, const std::vector<Arr>& args, Span where) {
+  if (auto a = laterArithmetic(op, args, where)) return *a;
   if (auto a = indexArithmetic(op, args, where)) return *a;
   const OpInfo& oi = info(op);
   auto cond = [&](size_t k) { return args[k]->cond; };
@@ -450,6 +495,11 @@ Arr Elaborator::substArray(const Arr& a, const Subst& s) {
     out = std::make_shared<Array>(*composite(a->dtype, a->weak, dims, shape, gen));
   }
   out->number = a->number;
+  if (a->later) {
+    out->later = [a, s] { return a->later().subst(s); };
+    out->never = a->never;
+    out->mention = a->mention;
+  }
   if (a->lo) out->lo = a->lo->subst(s);
   if (a->hi) out->hi = a->hi->subst(s);
   out->loc = a->loc;

@@ -110,17 +110,25 @@ std::vector<Ix> Elaborator::shapeArgument(const Value& v, Span where) {
   return shape;
 }
 
-Arr Elaborator::meanOf(const Arr& sum, const Ix& count, Span where) {
+/// `sum` divided by the product of the lengths; where one of them is 0, `init`, without which that is an error.
+Arr Elaborator::meanOf(const Arr& sum, const std::vector<Ix>& lengths, const Arr& init, Span where) {
   if (sum->unknown) return sum;
-  if (sum->access) needNonEmpty_.insert(sum->access->node.v);
-  return elementwise(Op::Div, {sum, fromIx(count)}, where);
+  Arr count = fromIx(1);
+  Cond empty = Cond::truth(false);
+  for (auto& n : lengths) {
+    count = elementwise(Op::Mul, {count, fromIx(n)}, where);
+    empty = empty || Cond::eq0(n);
+  }
+  if (!init && sum->access) needNonEmpty_.insert(sum->access->node.v);
+  Arr mean = elementwise(Op::Div, {sum, count}, where);
+  return init ? selectArray(truth(empty), init, mean, where) : mean;
 }
 
 /// `sum(x, over = (b, t in 0 : T-1))`: reduces dims.
 Arr Elaborator::reduceOver(const std::string& name, const Arr& x0, Args& args, const Arr& init, Span where) {
   Arr x = x0;
   std::vector<RVar> vars;
-  Ix count = 1;
+  std::vector<Ix> lengths;
   Subst all;
   for (auto& item : args.call->over) {
     Binding* b = lookup(item.dim.text, args.scope);
@@ -134,8 +142,7 @@ Arr Elaborator::reduceOver(const std::string& name, const Arr& x0, Args& args, c
     r.var = uniqueVar(b->dim.name());
     all[b->dim] = Ix(r.var);
     vars.push_back(r);
-    Ix n = rangeLength(r.lo, r.hi, 1);
-    count = name == "mean" ? mulIx(count, n, where) : n;
+    lengths.push_back(rangeLength(r.lo, r.hi, 1));
   }
   if (x->unknown) {
     std::set<Sym> dims = x->dims;
@@ -153,8 +160,7 @@ Arr Elaborator::reduceOver(const std::string& name, const Arr& x0, Args& args, c
   Arr out;
   if (name == "mean") {
     if (!isFloat(inner->dtype)) inner = cast(inner, DType::F32);
-    out = meanOf(reduceVars(Reduce::Sum, inner, vars, nullptr, "mean", where), count, where);
-    if (init) out = selectArray(truth(Cond::eq0(count)), init, out, where);
+    out = meanOf(reduceVars(Reduce::Sum, inner, vars, nullptr, "mean", where), lengths, init, where);
   } else {
     out = reduceVars(*findReduce(name), inner, vars, init, name, where);
   }
@@ -183,14 +189,12 @@ Value Elaborator::reduction(const std::string& name, Args& args, Span where) {
   auto axes = axisArgument(args, x, !arg, where);
   if (arg && axes.size() != 1) fail("E0412", where, "`" + name + "` needs one axis", shapeText(*x));
   if (name != "mean") return Value::of(reduceAxes(*r, x, axes, keep, init, name, where));
-  Ix count = 1;
-  for (size_t k : axes) count = mulIx(count, x->shape[k], where);
+  std::vector<Ix> lengths;
+  for (size_t k : axes) lengths.push_back(x->shape[k]);
   x = strong(x);
   if (!isFloat(x->dtype)) x = cast(x, DType::F32);
   if (axes.empty()) return Value::of(x);
-  Arr sum = reduceAxes(Reduce::Sum, x, axes, keep, nullptr, "mean", where);
-  if (!init) return Value::of(meanOf(sum, count, where));
-  return Value::of(selectArray(truth(Cond::eq0(count)), init, elementwise(Op::Div, {sum, fromIx(count)}, where), where));
+  return Value::of(meanOf(reduceAxes(Reduce::Sum, x, axes, keep, nullptr, "mean", where), lengths, init, where));
 }
 
 Value Elaborator::callBuiltin(const std::string& name, Args& args, Span where) {

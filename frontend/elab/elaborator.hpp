@@ -136,6 +136,8 @@ class Elaborator {
   Arr cast(const Arr& a, DType t);
   Arr elementwise(Op op, const std::vector<Arr>& args, Span where);
   std::optional<Arr> indexArithmetic(Op op, const std::vector<Arr>& args, Span where);
+  std::optional<Arr> laterArithmetic(Op op, const std::vector<Arr>& args, Span where);
+  Arr settled(const Arr& a);
   Arr bounded(const Arr& a, std::optional<Ix> lo, std::optional<Ix> hi);
   void propagateBounds(Op op, const std::vector<Arr>& args, Array& out);
   Arr selectArray(const Arr& c, const Arr& a, const Arr& b, Span where);
@@ -200,7 +202,7 @@ class Elaborator {
   std::vector<Ix> shapeArgument(const Value& v, Span where);
   Value reduction(const std::string& name, Args& args, Span where);
   Arr reduceOver(const std::string& name, const Arr& x, Args& args, const Arr& init, Span where);
-  Arr meanOf(const Arr& sum, const Ix& count, Span where);
+  Arr meanOf(const Arr& sum, const std::vector<Ix>& lengths, const Arr& init, Span where);
   Value bStack(Args&, Span), bConcat(Args&, Span), bTranspose(Args&, Span), bReshape(Args&, Span), bZeros(Args&, Span);
   Value bOnes(Args&, Span), bFull(Args&, Span), bArange(Args&, Span), bSteps(Args&, Span), bEye(Args&, Span);
   Value bShape(Args&, Span), bLen(Args&, Span), bSort(Args&, Span), bArgsort(Args&, Span), bStop(Args&, Span);

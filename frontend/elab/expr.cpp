@@ -142,7 +142,7 @@ Arr Elaborator::asArray(const Value& v, Span where) {
 Arr Elaborator::evalArray(const ast::Expr& e, const ScopePtr& s) { return asArray(eval(e, s), e.span); }
 
 Ix Elaborator::evalIx(const ast::Expr& e, const ScopePtr& s, const char* what) {
-  Arr a = evalArray(e, s);
+  Arr a = settled(evalArray(e, s));
   if (a->ix) return *a->ix;
   if (a->number && a->weak == Weak::Float) fail("E0408", e.span, std::string(what) + " must be an integer", "not an integer");
   fail("E0409", e.span, std::string(what) + " must be made of dims, sizes and integers", "depends on the data of a tensor");
@@ -177,9 +177,7 @@ Value Elaborator::evalBinary(const ast::Expr& e, const ScopePtr& s) {
   Arr a = asArray(va, e.args[0]->span), b = asArray(vb, e.args[1]->span);
   if (e.text == "@") return Value::of(matmul(a, b, e.span));
   // `x ** 2` stays exact and of x's own kind.
-  if (e.text == "**" && b->ix && b->ix->asConst() == 2 && !a->ix && (a->weak == Weak::None || a->rank() > 0)) {
-    return Value::of(elementwise(Op::Mul, {a, a}, e.span));
-  }
+  if (e.text == "**" && b->ix && b->ix->asConst() == 2 && !a->number) return Value::of(elementwise(Op::Mul, {a, a}, e.span));
   auto op = findOp(e.text, 2);
   if (!op) fail("E0208", e.span, "the operator `" + e.text + "` is not in this version");
   return Value::of(elementwise(*op, {a, b}, e.span));
@@ -245,8 +243,8 @@ Arr Elaborator::bindVariable(const ast::Expr::Binder& b, const ScopePtr& outer, 
     l = v.range->lo;
     h = v.range->hi;
   } else {
-    l = evalArray(*b.lo, outer);
-    h = evalArray(*b.hi, outer);
+    l = settled(evalArray(*b.lo, outer));
+    h = settled(evalArray(*b.hi, outer));
   }
   if (!l->ix || !h->ix) fail("E0409", b.var.span, "the bounds of `" + b.var.text + "` must be made of dims, sizes and integers");
   lo = *l->ix;
@@ -289,9 +287,9 @@ Value Elaborator::evalComprehension(const ast::Expr& e, const ScopePtr& s) {
   }
   if (e.text == "mean") {
     if (!body->unknown) body = isFloat(body->dtype) && body->weak != Weak::Int ? strong(body) : cast(body, DType::F32);
-    Ix count = 1;
-    for (auto& v : vars) count = mulIx(count, rangeLength(v.lo, v.hi, 1), e.span);
-    return Value::of(meanOf(reduceVars(Reduce::Sum, body, vars, nullptr, "mean", e.span), count, e.span));
+    std::vector<Ix> lengths;
+    for (auto& v : vars) lengths.push_back(rangeLength(v.lo, v.hi, 1));
+    return Value::of(meanOf(reduceVars(Reduce::Sum, body, vars, nullptr, "mean", e.span), lengths, nullptr, e.span));
   }
   if (vars.size() != 1) fail("E0208", e.span, "`" + e.text + "` takes one bound variable");
   // `stack`: the bound variable becomes the leading axis.
@@ -371,9 +369,9 @@ Value Elaborator::eval(const ast::Expr& e, const ScopePtr& s) {
       Value v;
       v.kind = Value::Kind::Range;
       v.range = std::make_shared<RangeValue>();
-      v.range->lo = evalArray(*e.args[0], s);
-      v.range->hi = evalArray(*e.args[1], s);
-      if (e.args.size() > 2 && e.args[2]) v.range->step = evalArray(*e.args[2], s);
+      v.range->lo = settled(evalArray(*e.args[0], s));
+      v.range->hi = settled(evalArray(*e.args[1], s));
+      if (e.args.size() > 2 && e.args[2]) v.range->step = settled(evalArray(*e.args[2], s));
       return v;
     }
   }

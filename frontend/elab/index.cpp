@@ -17,7 +17,7 @@ std::vector<Sym> Elaborator::dimsInOrder(const std::set<Sym>& dims) const {
 
 /// The dims an index expression names: by themselves, by their size, or through a bound variable; for data, its dims.
 std::set<Sym> Elaborator::mentionOf(const Arr& a) const {
-  if (a->ix) return a->mention;
+  if (a->ix || a->later) return a->mention;
   std::set<Sym> out;
   for (Sym d : a->dims) {
     auto it = boundVars_.find(d);
@@ -75,7 +75,7 @@ Elaborator::IndexValue Elaborator::readIndex(const ast::Index& i, const ScopePtr
   iv.span = i.span;
   auto bound = [&](const ast::ExprPtr& e) -> Arr {
     if (!e) return nullptr;
-    Arr a = evalArray(*e, s);
+    Arr a = settled(evalArray(*e, s));
     if (!a->ix && !a->unknown) {
       fail("E0409", e->span, "the bounds of a range must be made of dims, sizes and integers", "depends on the data of a tensor");
     }
@@ -95,7 +95,7 @@ Elaborator::IndexValue Elaborator::readIndex(const ast::Index& i, const ScopePtr
     if (v.kind == Value::Kind::Range) {
       take(v.range->lo, v.range->hi, v.range->step);
     } else {
-      iv.lo = asArray(v, i.lo->span);
+      iv.lo = settled(asArray(v, i.lo->span));
       if (!iv.lo->ix && !iv.lo->unknown && (iv.lo->weak == Weak::Float || isFloat(iv.lo->dtype))) {
         fail("E0408", i.span, "an index must be an integer", "this is a float", "`//` divides and rounds down");
       }

@@ -35,6 +35,10 @@ struct Array {
   DType dtype = DType::F32;
   Weak weak = Weak::None;
   std::optional<Ix> ix;          // scalar made of dims and sizes: the value as an index expression
+  /// A scalar made of dims and sizes that is no affine index expression as it stands: asked for one, a size that multiplies
+  /// a dim is specialised, and a product of two dims reported. As a value it needs neither.
+  std::function<Ix()> later;
+  bool never = false;            // `later` can only report
   std::set<Sym> mention;         // dims that an index expression names, by itself or by their size
   std::optional<Cond> cond;      // truth value made of dims and sizes
   std::optional<double> number;  // literal
