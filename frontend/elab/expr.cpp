@@ -235,13 +235,13 @@ Value Elaborator::evalList(const ast::Expr& e, const ScopePtr& s) {
 
 Arr Elaborator::bindVariable(const ast::Expr::Binder& b, const ScopePtr& outer, const ScopePtr& inner, Sym& var, Ix& lo,
                              Ix& hi) {
-  if (b.step) fail("E0208", b.step->span, "a step in the range of a bound variable is not in this version");
-  Arr l, h;
+  Arr l, h, step = b.step ? settled(evalArray(*b.step, outer)) : nullptr;
   if (b.lo && !b.hi) {
     Value v = eval(*b.lo, outer);
     if (v.kind != Value::Kind::Range) fail("E0409", b.lo->span, "a range `lo : hi` is needed here");
     l = v.range->lo;
     h = v.range->hi;
+    step = v.range->step;
   } else {
     l = settled(evalArray(*b.lo, outer));
     h = settled(evalArray(*b.hi, outer));
@@ -250,12 +250,25 @@ Arr Elaborator::bindVariable(const ast::Expr::Binder& b, const ScopePtr& outer, 
   lo = *l->ix;
   hi = *h->ix;
   var = uniqueVar(b.var.text);
+  Ix value = Ix(var);
+  if (step && !step->ix) fail("E0409", b.var.span, "the step of `" + b.var.text + "` must be made of sizes and integers");
+  IndexValue stride;
+  stride.step = step;
+  stride.span = b.var.span;
+  int64_t by = stepOf(stride);
+  if (by != 1) {
+    // The variable itself counts the steps taken.
+    value = lo + Ix(by) * Ix(var);
+    hi = rangeLength(lo, hi, by);
+    lo = 0;
+  }
   BoundVar bv{lo, hi, {}, {}};
   std::set<Sym> mention = mentionOf(l);
   for (Sym m : mentionOf(h)) mention.insert(m);
-  if (mention.size() == 1) bv.standsFor = *mention.begin();
+  std::set<Sym> named = mention.size() == 1 ? mention : std::set<Sym>{};
+  if (!named.empty() && by == 1) bv.standsFor = *named.begin();
   boundVars_[var] = bv;
-  Arr a = fromIx(Ix(var), bv.standsFor ? std::set<Sym>{bv.standsFor} : std::set<Sym>{});
+  Arr a = fromIx(value, named);
   inner->names[b.var.text].value = Value::of(a);
   return a;
 }

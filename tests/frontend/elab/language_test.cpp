@@ -289,6 +289,20 @@ output a, b, c, d, e, f, g, h, i, j, k
   near(r.out["k"], {11});
 }
 
+TEST_CASE("a comprehension may step") {
+  auto r = run(R"(
+dim t : T = 5
+input x[t] : f32
+a[t] = sum[s in 0 : t+1 : 2] x[s]
+b[t] = sum[s in t % 2 : t+1 : 2] s * x[s]
+c = stack[s in 0 : T : 3] x[s]
+output a, b, c
+)", {}, {{"x", array({5}, {1, 2, 3, 4, 5})}});
+  near(r.out["a"], {1, 1, 4, 4, 9});
+  near(r.out["b"], {0, 2, 6, 14, 26});
+  near(r.out["c"], {1, 4});
+}
+
 TEST_CASE("reductions over axes and over dims") {
   auto r = run(R"(
 dim b : B = 2, t : T = 3
