@@ -32,6 +32,8 @@ class Builder {
     for (Sym s : used) {
       if (std::find(vars.begin(), vars.end(), s) == vars.end()) params_.push_back(s);
     }
+    // By name, not by when a name was first met: results must not depend on what the process did before.
+    std::sort(params_.begin(), params_.end(), [](Sym a, Sym b) { return a.name() < b.name(); });
     isl_space* space = isl_space_set_alloc(ctx, unsigned(params_.size()), unsigned(vars.size()));
     for (size_t i = 0; i < params_.size(); ++i) {
       isl_id* id = isl_id_alloc(ctx, params_[i].name().c_str(), nullptr);
