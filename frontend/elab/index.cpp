@@ -264,8 +264,12 @@ Arr Elaborator::indexDims(const Arr& a0, const std::vector<IndexValue>& ix, Span
   if (!data.empty()) {
     // The gather comes first; its index tensors are read at this step, so other indices must not shift them.
     if (!rest.empty()) a = indexDims(a, rest, where);
-    for (auto& i : rest) {
-      if (i.range) fail("E0208", where, "a range and a tensor-valued index on one tensor are not in this version");
+    bool seenRange = false;  // the axes of the gather come first, so they must be written first
+    for (auto& i : ix) {
+      seenRange |= i.range;
+      if (seenRange && i.data() && i.lo->rank() > 0) {
+        fail("E0208", where, "a range before an index that is a tensor with axes is not in this version", "", "write the range last");
+      }
     }
     return gatherDims(a, data, where);
   }

@@ -454,3 +454,28 @@ TEST_CASE("bf16 sums accumulate wide and round once") {
   auto r = run("dim t : T\ninput x[t] : bf16\ns = sum(x[0 : T])\noutput s", {{"T", 5}}, {{"x", array({5}, {256, 1, 1, 1, 1})}});
   near(r.out["s"], {260}, 0);
 }
+
+TEST_CASE("several tensors advance together") {
+  auto r = run(R"(
+fn swap(a, b) = (b, a + b)
+dim i : I = 4
+(a, b)[0] = (0, 1)
+(a, b)[i+1] = swap(a, b)
+next(i) p = p + 1
+p[0] = 3
+output a, b, p
+)");
+  near(r.out["a"], {0, 1, 1, 2});
+  near(r.out["b"], {1, 1, 2, 3});
+  near(r.out["p"], {3, 4, 5, 6});
+}
+
+TEST_CASE("a range along one dim and a gather along another") {
+  auto r = run(R"(
+dim b : B = 2, t : T = 3
+input x[b, t] : f32, k[b] : i32
+y[b] = sum(x[b = k % B, t = 0 : 2])
+output y
+)", {}, {{"x", array({2, 3}, {1, 2, 3, 4, 5, 6})}, {"k", array({2}, {1, 0})}});
+  near(r.out["y"], {9, 3});
+}
