@@ -31,6 +31,7 @@ void Elaborator::elaborateOutput(const ast::Stmt& st) {
       for (auto& i : ix) {
         if (i.dim != d) continue;
         if (i.data() || stepOf(i) != 1) fail("E0409", i.span, "an output is indexed by points and ranges of step 1");
+        if (!i.range && i.lo && i.lo->ix && i.lo->ix->asVar() == d) continue;  // `h[t, L]`: every t
         fixed = !i.range;
         box.lo = i.lo ? *i.lo->ix : Ix(0);
         box.hi = fixed ? box.lo + 1 : i.hi ? *i.hi->ix : dimSize(d);

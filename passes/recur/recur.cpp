@@ -56,8 +56,39 @@ std::optional<ExprPtr> discount(const ExprPtr& value, Sym t, Sym r, bool growing
   return std::nullopt;
 }
 
+/// A reduction over `r in 0 : hi - lo` that uses `lo + r` only is one over `r in lo : hi`: the form in which motion is seen.
+void rebase(Piece& p) {
+  if (p.body.kind != Body::Kind::Reduce) return;
+  for (RVar& r : p.body.rvars) {
+    std::optional<Ix> shift;
+    bool same = true;
+    auto use = [&](const Ix& e) {
+      if (!e.uses(r.var)) return;
+      Ix rest = e - Ix(r.var);
+      same = same && !rest.uses(r.var) && (!shift || *shift == rest);
+      shift = rest;
+    };
+    ex::visit(p.body.value, [&](const Expr& x) {
+      use(x.ix);
+      same = same && !x.cond.vars().count(r.var);
+      for (const Index& i : x.indices) {
+        if (i.data) {
+          same = same && !i.lo.uses(r.var) && !i.hi.uses(r.var);
+        } else {
+          use(i.ix);
+        }
+      }
+    });
+    for (const RVar& q : p.body.rvars) same = same && !q.lo.uses(r.var) && !q.hi.uses(r.var) && !(shift && shift->uses(q.var));
+    if (!same || !shift || shift->asConst()) continue;
+    p.body.value = ex::subst(p.body.value, {{r.var, Ix(r.var) - *shift}});
+    r.lo = r.lo + *shift;
+    r.hi = r.hi + *shift;
+  }
+}
+
 std::optional<Motion> findMotion(const Node& n, const Piece& p) {
-  if (p.body.kind != Body::Kind::Reduce || p.body.init) return std::nullopt;
+  if (p.body.kind != Body::Kind::Reduce) return std::nullopt;
   Reduce op = p.body.reduce;
   if (!info(op).combine) return std::nullopt;
   for (size_t k = 0; k < p.body.rvars.size(); ++k) {
@@ -119,9 +150,14 @@ class Recur {
   void run() {
     size_t count = g_.nodes().size();
     for (size_t i = 0; i < count; ++i) {
-      if (g_.nodes()[i].pieces.size() != 1) continue;
-      auto m = findMotion(g_.nodes()[i], g_.nodes()[i].pieces[0]);
-      if (!m) continue;
+      Node& n = g_.nodes()[i];
+      if (n.pieces.size() != 1 || !solver_.satisfiable(n.pieces[0].where && g_.context())) continue;
+      Piece rebased = n.pieces[0];
+      rebase(rebased);
+      auto m = findMotion(n, rebased);
+      if (!m || !neverEmpty(rebased, *m)) continue;
+      rebased.body.init = nullptr;
+      n.pieces[0] = rebased;
       if (m->kind == Motion::Kind::Sliding)
         sliding(NodeId{uint32_t(i)}, *m);
       else
@@ -130,6 +166,18 @@ class Recur {
   }
 
  private:
+  /// An `init` is for empty ranges; without them it says nothing.
+  bool neverEmpty(const Piece& p, const Motion& m) {
+    if (!p.body.init) return true;
+    if (p.body.rvars.size() != 1) return false;
+    Subst known;
+    if (m.kind == Motion::Kind::Sliding)  // its width will be specialised
+      for (Sym s : m.width.vars())
+        if (options_.sizes.count(s)) known[s] = Ix(options_.sizes.at(s));
+    const RVar& r = p.body.rvars[0];
+    return solver_.implies((p.where && g_.context()).subst(known), Cond::lt(r.lo, r.hi).subst(known));
+  }
+
   static DType carried(const Body& b) {
     DType t = b.value->dtype;
     return b.reduce == Reduce::Sum || b.reduce == Reduce::Prod ? accumulator(t) : t;
@@ -265,17 +313,23 @@ class Recur {
       g_.at(p).pieces = split(std::move(first), std::move(next), starts, where);
       return p;
     };
-    // Prefixes run forwards within a block, suffixes backwards; a suffix is needed only of complete blocks.
-    Ix last = Ix(t) - block + w - Ix(1);
-    NodeId prefix = node(".prefix", Ix(t) - Ix(1), Cond::eq0(block), piece.where);
-    NodeId suffix = node(".suffix", Ix(t) + Ix(1), Cond::eq(block, w - Ix(1)), piece.where && piece.where.subst({{t, last + Ix(1)}}));
     Ix low = Ix(t) - w + Ix(1);
+    Cond needsSuffix = Cond::gt(low, Ix(0)) && !Cond::eq0(Ix::mod(low, w));
+    // Prefixes run forwards from the start of the reader's block, suffixes backwards from the end of the block before. They
+    // exist wherever a run passes, also where the reader itself does not.
+    Sym reader = Sym::fresh(t.name());
+    auto passedBy = [&](const Cond& readers, const Ix& from, const Ix& to) {
+      Subst at{{t, Ix(reader)}};
+      return solver_.project((readers && g_.context()).subst(at) && Cond::range(Ix(t), from.subst(at), to.subst(at)), {reader});
+    };
+    NodeId prefix = node(".prefix", Ix(t) - Ix(1), Cond::eq0(block), passedBy(piece.where, Ix(t) - block, Ix(t) + Ix(1)));
+    NodeId suffix = node(".suffix", Ix(t) + Ix(1), Cond::eq(block, w - Ix(1)),
+                         passedBy(piece.where && needsSuffix, low, low - Ix::mod(low, w) + w));
     Piece whole = piece, both = piece;
     whole.body = both.body = Body{};
     ExprPtr p = ex::read(prefix, wide, at(shape, m.dim, Ix(t)), piece.loc);
     whole.body.value = as(shape.dtype, p);
     both.body.value = as(shape.dtype, ex::op(combine, {ex::read(suffix, wide, at(shape, m.dim, low), piece.loc), p}, piece.loc));
-    Cond needsSuffix = Cond::gt(low, Ix(0)) && !Cond::eq0(Ix::mod(low, w));
     g_.at(id).pieces = split(std::move(both), std::move(whole), needsSuffix, piece.where);
     log_.push_back({"recur", g_.at(id).name, "sliding range of " + std::to_string(width) + ": prefixes and suffixes of blocks"});
   }
