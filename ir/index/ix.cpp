@@ -272,7 +272,7 @@ Ix::Ix(Sym v) {
 }
 
 Ix Ix::floordiv(const Ix& a, const Ix& b) {
-  if (auto k = b.asConst()) return floordivConst(a, *k);
+  if (auto k = b.asConst()) return *k == 0 ? Ix(0) : floordivConst(a, *k);  // as the operation: x // 0 is 0
   if (a == Ix(0)) return a;
   if (a == b) return Ix(1);
   if (auto t = singleTerm(b)) {
@@ -284,7 +284,7 @@ Ix Ix::floordiv(const Ix& a, const Ix& b) {
 }
 
 Ix Ix::mod(const Ix& a, const Ix& b) {
-  if (auto k = b.asConst()) return modConst(a, *k);
+  if (auto k = b.asConst()) return *k == 0 ? Ix(0) : modConst(a, *k);
   if (a == Ix(0) || a == b) return Ix(0);
   if (auto t = singleTerm(b)) {
     Ix r = splitByTerm(a, *t).rest;

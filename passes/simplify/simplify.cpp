@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "cycles.hpp"
 #include "plan/plan.hpp"
@@ -80,6 +81,22 @@ Cond wanted(const Node& n, const std::vector<Sym>& outer, const ReadSite& site, 
   return solver.project(c, gone);
 }
 
+/// A node without points is read under conditions that never hold only, and nothing stores it: any constant stands for it.
+void removeEmpty(Graph& g, Solver& solver) {
+  std::set<NodeId> empty;
+  Cond facts = g.context();
+  for (const Node& n : g.nodes()) {
+    bool none = !isInput(n) && !n.pieces.empty();
+    for (const Piece& p : n.pieces) none = none && !solver.satisfiable(p.where && facts);
+    if (none) empty.insert(n.id);
+  }
+  if (empty.empty()) return;
+  rewriteAll(g, [&](const ExprPtr& e) {
+    return e->kind == Expr::Kind::Read && empty.count(e->node) ? ex::constant(e->dtype, 0, e->loc) : e;
+  });
+  removeDead(g);
+}
+
 /// Restricts nodes outside cycles to the points that are read.
 bool removeDeadPoints(Graph& g, Solver& solver) {
   Components cycles(g);
@@ -152,6 +169,7 @@ bool removeDead(Graph& g) {
 
 Graph simplify(Graph g, Solver& solver, const PassOptions& options) {
   removeDead(g);
+  removeEmpty(g, solver);
   if (!options.isOn("simplify")) return g;
   for (int round = 0; round < 8; ++round) {
     rewriteAll(g, foldExpr);
@@ -159,7 +177,7 @@ Graph simplify(Graph g, Solver& solver, const PassOptions& options) {
     changed = removeDead(g) || changed;
     if (!changed) break;
   }
-  removeDeadPoints(g, solver);
+  if (removeDeadPoints(g, solver)) removeEmpty(g, solver);
   return g;
 }
 
