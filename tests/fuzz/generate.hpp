@@ -1,9 +1,10 @@
 // Random well-typed Tempo programs: dims, shifts, ranges, windows, guards, pieces, recurrences both ways, reductions,
-// contractions, softmax, gathers. Every program is legal by construction: reads go to earlier equations or, in a recurrence, to
-// points already computed, and every index is clamped or guarded into its range.
+// contractions, softmax, gathers. Every program is legal by construction: reads go to earlier equations or, in a
+// recurrence, to points already computed, and every index is clamped or guarded into its range.
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -38,15 +39,19 @@ struct Equation {
 };
 
 struct Program {
-  std::string header;               // dims, sizes, inputs
+  std::string header;  // dims, sizes, inputs
   std::vector<Equation> equations;
-  std::vector<int> outputs;         // indices of equations
+  std::vector<int> outputs;  // indices of equations
+  std::vector<std::string> effects;
   std::vector<std::pair<std::string, int64_t>> sizes;
-  std::string text() const;         // only what the outputs need
-  size_t weight() const;            // for shrinking
+  std::string text() const;  // only what the outputs need
+  size_t weight() const;     // for shrinking
 };
 
 Program generate(uint64_t seed);
+
+/// Some decisions of the planner to force upon `p`; not all can be had.
+std::map<std::string, std::string> forces(const Program& p, uint64_t seed);
 
 /// All programs one step smaller.
 std::vector<Program> shrinkSteps(const Program& p);
