@@ -29,7 +29,9 @@ class Mutator {
         bounds(l);
         if (kind_ == "grid-end" && hit()) l.hi = minus1(l.hi);
       }
-      k.body = block(k.body, nullptr);
+      for (const kir::Loop& l : k.grid) loops_.push_back(&l);
+      k.body = block(k.body);
+      loops_.clear();
     }
     p.host = host(std::move(p.host));
     return p;
@@ -55,7 +57,7 @@ class Mutator {
     for (const std::string& name : rings)
       if (hit()) ring_ = name;
     if (ring_ == kNoRing) return p;
-    for (kir::Kernel& k : p.kernels) k.body = block(k.body, nullptr);
+    for (kir::Kernel& k : p.kernels) k.body = block(k.body);
     return p;
   }
   static bool hasMod(const ExprPtr& e) {
@@ -116,13 +118,13 @@ class Mutator {
     return copy;
   }
 
-  Block block(const Block& b, const kir::Loop* inner) {
+  Block block(const Block& b) {
     Block out;
-    for (const StmtPtr& s : b) stmt(*s, inner, out);
+    for (const StmtPtr& s : b) stmt(*s, out);
     return out;
   }
 
-  void stmt(Stmt s, const kir::Loop* inner, Block& out) {
+  void stmt(Stmt s, Block& out) {
     s.cond = expr(s.cond, Place::Bound);
     s.index = expr(s.index, Place::Address);
     if (s.index && s.name == ring_ && s.kind == Stmt::Kind::Store) s.index = smallerRing(s.index);
@@ -133,8 +135,8 @@ class Mutator {
         loop(s);
         break;
       case Stmt::Kind::If:
-        s.body = block(s.body, inner);
-        s.orelse = block(s.orelse, inner);
+        s.body = block(s.body);
+        s.orelse = block(s.orelse);
         if (kind_ == "if-dropped" && hit()) {
           for (StmtPtr& c : s.body) out.push_back(std::move(c));
           return;
@@ -142,8 +144,8 @@ class Mutator {
         break;
       case Stmt::Kind::Let:
         // Computed in the first iteration and used in all.
-        if (kind_ == "let-stale" && inner && uses(s.value, inner->var) && hit())
-          s.value = at(s.value, inner->var, inner->lo);
+        if (const kir::Loop* l = kind_ == "let-stale" ? varying(s.value) : nullptr; l && hit())
+          s.value = at(s.value, l->var, l->lo);
         break;
       case Stmt::Kind::Store:
         if (kind_ == "store-shifted" && hit()) s.index = plus1(s.index);
@@ -166,7 +168,9 @@ class Mutator {
     if (kind_ == "loop-start" && hit()) s.loop.lo = plus1(s.loop.lo);
     if (kind_ == "loop-backwards" && s.kind == Stmt::Kind::Seq && s.loop.var.rfind("chunk", 0) != 0 && hit())
       s.loop.reverse = true;
-    s.body = block(s.body, &s.loop);
+    loops_.push_back(&s.loop);
+    s.body = block(s.body);
+    loops_.pop_back();
   }
 
   void reduce(Stmt& s) {
@@ -176,7 +180,9 @@ class Mutator {
       if (kind_ == "reduce-end" && hit()) l.hi = minus1(l.hi);
       if (kind_ == "reduce-beyond" && hit()) l.hi = plus1(l.hi);
     }
-    s.body = block(s.body, s.loops.empty() ? nullptr : &s.loops.back());
+    for (const kir::Loop& l : s.loops) loops_.push_back(&l);
+    s.body = block(s.body);
+    loops_.resize(loops_.size() - s.loops.size());
     for (kir::Acc& a : s.accs) {
       a.value = expr(a.value, Place::Value);
       if (kind_ == "reduce-op" && (a.op == Reduce::Max || a.op == Reduce::Min) && hit())
@@ -184,6 +190,12 @@ class Mutator {
     }
   }
 
+  /// The innermost loop around here whose variable `e` uses.
+  const kir::Loop* varying(const ExprPtr& e) const {
+    for (size_t i = loops_.size(); i-- > 0;)
+      if (uses(e, loops_[i]->var)) return loops_[i];
+    return nullptr;
+  }
   static bool uses(const ExprPtr& e, const std::string& v) {
     if (e->kind == kir::Expr::Kind::Var) return e->name == v;
     for (const ExprPtr& a : e->args)
@@ -224,6 +236,7 @@ class Mutator {
   static constexpr const char* kNoRing = "\n";
   std::string kind_, ring_ = kNoRing;
   int64_t target_, seen_ = 0;
+  std::vector<const kir::Loop*> loops_;  // around the statement looked at
 };
 
 }  // namespace

@@ -292,9 +292,7 @@ class Generator {
     if (xs.empty()) return nullptr;
     const Tensor& x = *xs[size_t(pick(int64_t(xs.size())))];
     int d = x.dims[size_t(pick(int64_t(x.dims.size())))];
-    return make("i32(" + std::string(chance(50) ? "argmax" : "argmin") + "[s in " + someRange(d) + "] " +
-                    indexed(x, d, "s") + ")",
-                {}, scalar("i32"), {x.equation});
+    return make("i32(argmax[s in " + someRange(d) + "] " + indexed(x, d, "s") + ")", {}, scalar("i32"), {x.equation});
   }
 
   /// Over a dim that need not be in scope.
