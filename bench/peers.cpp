@@ -25,12 +25,13 @@ float total(Vector (&sums)[N]) {
 
 }  // namespace
 
-void recurrenceWhole(const float* __restrict x, float* __restrict s, int64_t n) {
+// Tempo rounds every operation, so the same loop in C must not fuse a multiplication with an addition either.
+__attribute__((optimize("fp-contract=off"))) void recurrenceWhole(const float* __restrict x, float* __restrict s, int64_t n) {
   s[0] = 0;
   for (int64_t i = 0; i < n; ++i) s[i + 1] = 0.999f * s[i] + x[i];
 }
 
-float recurrenceLast(const float* x, int64_t n) {
+__attribute__((optimize("fp-contract=off"))) float recurrenceLast(const float* x, int64_t n) {
   float s = 0;
   for (int64_t i = 0; i < n; ++i) s = 0.999f * s + x[i];
   return s;
