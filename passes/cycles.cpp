@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <functional>
 
+#include "plan/plan.hpp"
+
 namespace tempo {
 
 Components::Components(const Graph& g) {
@@ -37,6 +39,26 @@ Components::Components(const Graph& g) {
   };
   for (const Node& n : g.nodes())
     if (index[n.id.v] < 0) visit(n.id);
+}
+
+std::vector<bool> liveNodes(const Graph& g) {
+  std::vector<bool> live(g.nodes().size(), false);
+  std::vector<NodeId> work;
+  auto need = [&](NodeId id) {
+    if (!live[id.v]) {
+      live[id.v] = true;
+      work.push_back(id);
+    }
+  };
+  for (const Output& o : g.outputs) need(o.node);
+  for (const Effect& e : g.effects)
+    for (const ReadSite& s : readSites(e)) need(s.read->node);
+  while (!work.empty()) {
+    const Node& n = g.at(work.back());
+    work.pop_back();
+    forEachRead(n, [&](const Piece&, const Expr& r) { need(r.node); });
+  }
+  return live;
 }
 
 }  // namespace tempo

@@ -1,4 +1,4 @@
-// Which nodes read themselves, directly or through others.
+// Questions about who reads whom: which nodes read themselves, directly or through others, and which are needed at all.
 #pragma once
 
 #include "sdg/graph.hpp"
@@ -12,5 +12,8 @@ struct Components {
   std::vector<size_t> of;       // by node id
   std::vector<bool> cyclic;     // by node id
 };
+
+/// Nodes that an output or an effect needs, directly or not; by node id.
+std::vector<bool> liveNodes(const Graph& g);
 
 }  // namespace tempo

@@ -28,8 +28,6 @@ struct Dependences {
   poly::Set context;        // what sizes satisfy
 };
 
-/// Nodes that an output or an effect needs, directly or not.
-std::vector<bool> liveNodes(const Graph& g);
 Dependences dependences(const Graph& g, Solver& solver, const PassOptions& options);
 
 }  // namespace tempo

@@ -145,19 +145,7 @@ void rewriteAll(Graph& g, const std::function<ExprPtr(const ExprPtr&)>& f) {
 }
 
 bool removeDead(Graph& g) {
-  std::vector<bool> live(g.nodes().size(), false);
-  std::vector<NodeId> work;
-  auto need = [&](NodeId id) {
-    if (!live[id.v]) live[id.v] = true, work.push_back(id);
-  };
-  for (const Output& o : g.outputs) need(o.node);
-  for (const Effect& e : g.effects)
-    for (const ReadSite& s : readSites(e)) need(s.read->node);
-  while (!work.empty()) {
-    NodeId id = work.back();
-    work.pop_back();
-    forEachRead(g.at(id), [&](const Piece&, const Expr& r) { need(r.node); });
-  }
+  const std::vector<bool> live = liveNodes(g);
   bool any = false;
   for (Node& n : g.nodes()) {
     if (live[n.id.v] || n.pieces.empty() || isInput(n)) continue;
