@@ -274,6 +274,19 @@ struct Program::Impl {
     result.stats = stats;
     return result;
   }
+
+  /// What the planner decided, as text or as JSON.
+  Result<std::string> planReport(bool json) {
+    using R = Result<std::string>;
+    return guarded<R>(
+        [&]() -> R {
+          if (auto failed = materialise()) return *failed;
+          Variant& v = first();
+          if (auto failed = toKernels(&v)) return *failed;
+          return reportPlan(*v.plan, *v.lowered, sources, json);
+        },
+        [](Failure f) -> R { return f; });
+  }
 };
 
 Program::Program(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -402,28 +415,7 @@ Result<std::string> Program::emit(EmitStage stage) {
       [](Failure f) -> R { return f; });
 }
 
-Result<std::string> Program::planText() {
-  using R = Result<std::string>;
-  return guarded<R>(
-      [&]() -> R {
-        if (auto failed = impl_->materialise()) return *failed;
-        Variant& v = impl_->first();
-        if (auto failed = impl_->toKernels(&v)) return *failed;
-        return reportPlan(*v.plan, *v.lowered, impl_->sources, false);
-      },
-      [](Failure f) -> R { return f; });
-}
-
-Result<std::string> Program::planJson() {
-  using R = Result<std::string>;
-  return guarded<R>(
-      [&]() -> R {
-        if (auto failed = impl_->materialise()) return *failed;
-        Variant& v = impl_->first();
-        if (auto failed = impl_->toKernels(&v)) return *failed;
-        return reportPlan(*v.plan, *v.lowered, impl_->sources, true);
-      },
-      [](Failure f) -> R { return f; });
-}
+Result<std::string> Program::planText() { return impl_->planReport(false); }
+Result<std::string> Program::planJson() { return impl_->planReport(true); }
 
 }  // namespace tempo
